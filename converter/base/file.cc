@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <random>
+
+namespace perf2dat {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string reason() { return std::error_code(errno, std::generic_category()).message(); }
+
+// The kernel's limit for one call is a little under 2 GiB; a signal may shorten any call.
+template <typename Call>
+Expected<std::size_t> repeat(Call call, std::size_t size, std::string_view failed,
+                             Error::Kind kind) {
+  std::size_t done = 0;
+  while (done < size) {
+    const ssize_t count = call(done, size - done);
+    if (count < 0) {
+      if (errno == EINTR) continue;
+      return Failure(Error{kind, fmt::format("{}: {}", failed, reason())});
+    }
+    if (count == 0) break;
+    done += static_cast<std::size_t>(count);
+  }
+  return done;
+}
+
+Expected<std::size_t> read_fully(int fd, std::uint64_t offset, std::span<std::byte> into,
+                                 std::string_view failed, Error::Kind kind) {
+  return repeat(
+      [&](std::size_t done, std::size_t left) {
+        return ::pread(fd, into.data() + done, left, static_cast<off_t>(offset + done));
+      },
+      into.size(), failed, kind);
+}
+
+Expected<void> write_fully(int fd, std::uint64_t offset, std::span<const std::byte> bytes,
+                           std::string_view failed) {
+  P2D_ASSIGN(const std::size_t done,
+             repeat(
+                 [&](std::size_t done, std::size_t left) {
+                   return ::pwrite(fd, bytes.data() + done, left,
+                                   static_cast<off_t>(offset + done));
+                 },
+                 bytes.size(), failed, Error::Kind::kOutput));
+  if (done < bytes.size()) return output_error("{}: no space", failed);
+  return {};
+}
+
+fs::path directory_of(const std::string& path) {
+  auto directory = fs::path(path).parent_path();
+  return directory.empty() ? fs::path(".") : directory;
+}
+
+std::string random_suffix() {
+  static constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789";
+  std::random_device random;
+  std::uniform_int_distribution<std::size_t> pick(0, kLetters.size() - 1);
+  std::string suffix(8, ' ');
+  for (char& letter : suffix) letter = kLetters[pick(random)];
+  return suffix;
+}
+
+// The command's own name of a file in /proc: linkat() from there needs no privilege.
+std::string proc_name(int fd) { return fmt::format("/proc/self/fd/{}", fd); }
+
+// O_TMPFILE is not known to every file system (NFS, old overlays).
+bool lacks_unnamed_files(int error) {
+  return error == EOPNOTSUPP || error == EISDIR || error == ENOENT || error == EINVAL;
+}
+
+}  // namespace
+
+FileDescriptor& FileDescriptor::operator=(FileDescriptor&& from) noexcept {
+  if (this != &from) {
+    reset();
+    fd_ = std::exchange(from.fd_, -1);
+  }
+  return *this;
+}
+
+void FileDescriptor::reset() {
+  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+}
+
+Expected<InputFile> InputFile::open(const std::string& path) {
+  // O_NONBLOCK: opening a FIFO without a writer must not hang.
+  FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd.valid()) {
+    return input_error("cannot open it: {}{}", reason(),
+                       errno == ENOENT ? " (perf record writes one)" : "");
+  }
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0) {
+    return input_error("cannot read it: {}", reason());
+  }
+  if (S_ISDIR(status.st_mode)) {
+    return input_error(
+        "it is a directory: recordings of perf record --threads are not supported yet");
+  }
+  if (!S_ISREG(status.st_mode)) {
+    return input_error("it is not a regular file: save the recording to a file first");
+  }
+  return InputFile(std::move(fd), static_cast<std::uint64_t>(status.st_size));
+}
+
+bool InputFile::is_same_file(const std::string& path) const {
+  struct stat mine {};
+  struct stat theirs {};
+  return ::fstat(fd_.get(), &mine) == 0 && ::stat(path.c_str(), &theirs) == 0 &&
+         mine.st_dev == theirs.st_dev && mine.st_ino == theirs.st_ino;
+}
+
+Expected<std::size_t> InputFile::read_at(std::uint64_t offset, std::span<std::byte> into) const {
+  return read_fully(fd_.get(), offset, into, "cannot read it", Error::Kind::kInput);
+}
+
+Expected<std::vector<std::byte>> InputFile::read_exactly(std::uint64_t offset, std::uint64_t size,
+                                                         std::string_view what) const {
+  if (offset > size_ || size > size_ - offset) {
+    return input_error("{} should be at offsets {:#x} to {:#x}, but the file ends at {:#x}: "
+                       "it is truncated or damaged",
+                       what, offset, offset + size, size_);
+  }
+  std::vector<std::byte> bytes(static_cast<std::size_t>(size));
+  P2D_ASSIGN(const std::size_t done, read_at(offset, bytes));
+  if (done < bytes.size()) {
+    return input_error("{} ends at offset {:#x}: the file became shorter while it was read", what,
+                       offset + done);
+  }
+  return bytes;
+}
+
+Expected<ScratchFile> ScratchFile::create_beside(const std::string& neighbour) {
+  const auto directory = directory_of(neighbour);
+  FileDescriptor fd(::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (!fd.valid() && lacks_unnamed_files(errno)) {
+    auto name = (directory / ".perf2dat.XXXXXX").string();
+    fd = FileDescriptor(::mkostemp(name.data(), O_CLOEXEC));
+    if (fd.valid()) ::unlink(name.c_str());
+  }
+  if (!fd.valid()) {
+    return output_error("cannot create a scratch file in '{}': {}", directory.string(), reason());
+  }
+  return ScratchFile(std::move(fd));
+}
+
+Expected<std::uint64_t> ScratchFile::append(std::span<const std::byte> bytes) {
+  P2D_TRY(write_fully(fd_.get(), size_, bytes, "cannot write a scratch file beside the output"));
+  return std::exchange(size_, size_ + bytes.size());
+}
+
+Expected<void> ScratchFile::read_at(std::uint64_t offset, std::span<std::byte> into) const {
+  P2D_ASSIGN(const std::size_t done,
+             read_fully(fd_.get(), offset, into, "cannot read the scratch file",
+                        Error::Kind::kOutput));
+  if (done < into.size()) return output_error("the scratch file beside the output became shorter");
+  return {};
+}
+
+Expected<OutputFile> OutputFile::create(const std::string& path, bool overwrite) {
+  std::string target = path;
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode)) {
+    std::error_code error;
+    const auto resolved = fs::weakly_canonical(path, error);
+    if (!error) target = resolved.string();
+  }
+  if (::stat(target.c_str(), &status) == 0) {
+    if (!S_ISREG(status.st_mode)) {
+      return output_error("it exists and is not a regular file: name another output");
+    }
+    if (!overwrite) return output_error("it exists: use --force to replace it");
+  }
+  OutputFile file(target, overwrite);
+  P2D_TRY(file.open_beside());
+  return file;
+}
+
+OutputFile::~OutputFile() {
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+Expected<void> OutputFile::open_beside() {
+  const auto directory = directory_of(path_);
+  fd_ = FileDescriptor(::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666));
+  if (!fd_.valid() && lacks_unnamed_files(errno)) {
+    temporary_ = fmt::format("{}.{}", path_, random_suffix());
+    fd_ = FileDescriptor(
+        ::open(temporary_.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0666));
+    if (!fd_.valid()) temporary_.clear();
+  }
+  if (!fd_.valid()) return output_error("cannot write it: {}", reason());
+  return {};
+}
+
+Expected<void> OutputFile::write_at(std::uint64_t offset, std::span<const std::byte> bytes) {
+  return write_fully(fd_.get(), offset, bytes, "cannot write it");
+}
+
+Expected<void> OutputFile::copy_from(const ScratchFile& from, std::uint64_t from_offset,
+                                     std::uint64_t size, std::uint64_t offset) {
+  while (size > 0) {
+    auto in = static_cast<off64_t>(from_offset);
+    auto out = static_cast<off64_t>(offset);
+    const ssize_t count = ::copy_file_range(from.descriptor(), &in, fd_.get(), &out,
+                                            static_cast<std::size_t>(size), 0);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) break;
+    const auto copied = static_cast<std::uint64_t>(count);
+    size -= copied;
+    from_offset += copied;
+    offset += copied;
+  }
+  // Whatever the kernel could not copy for us is copied by hand, which also tells why.
+  std::vector<std::byte> buffer(static_cast<std::size_t>(std::min<std::uint64_t>(size, 1U << 20U)));
+  while (size > 0) {
+    const auto part = std::span(buffer).first(
+        static_cast<std::size_t>(std::min<std::uint64_t>(size, buffer.size())));
+    P2D_TRY(from.read_at(from_offset, part));
+    P2D_TRY(write_at(offset, part));
+    size -= part.size();
+    from_offset += part.size();
+    offset += part.size();
+  }
+  return {};
+}
+
+Expected<std::size_t> OutputFile::read_at(std::uint64_t offset, std::span<std::byte> into) const {
+  return read_fully(fd_.get(), offset, into, "cannot read it back", Error::Kind::kOutput);
+}
+
+Expected<std::uint64_t> OutputFile::size() const {
+  struct stat status {};
+  if (::fstat(fd_.get(), &status) != 0) return output_error("cannot read it back: {}", reason());
+  return static_cast<std::uint64_t>(status.st_size);
+}
+
+Expected<void> OutputFile::give_temporary_name() {
+  for (int attempt = 0; attempt < 16; ++attempt) {
+    auto name = fmt::format("{}.{}", path_, random_suffix());
+    if (::linkat(AT_FDCWD, proc_name(fd_.get()).c_str(), AT_FDCWD, name.c_str(),
+                 AT_SYMLINK_FOLLOW) == 0) {
+      temporary_ = std::move(name);
+      return {};
+    }
+    if (errno != EEXIST) break;
+  }
+  return output_error("cannot write it: {}", reason());
+}
+
+Expected<void> OutputFile::publish() {
+  if (!overwrite_) {
+    // A link never replaces, so a name that somebody has taken meanwhile stays theirs.
+    const auto source = temporary_.empty() ? proc_name(fd_.get()) : temporary_;
+    if (::linkat(AT_FDCWD, source.c_str(), AT_FDCWD, path_.c_str(), AT_SYMLINK_FOLLOW) == 0) {
+      return {};
+    }
+    if (errno == EEXIST) return output_error("it exists: use --force to replace it");
+    return output_error("cannot write it: {}", reason());
+  }
+  if (temporary_.empty()) P2D_TRY(give_temporary_name());
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
+    return output_error("cannot write it: {}", reason());
+  }
+  temporary_.clear();
+  return {};
+}
+
+}  // namespace perf2dat
