@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "perfdata/sample.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace perf2dat::perfdata {
+namespace {
+
+constexpr std::size_t kFieldSize = 8;
+
+std::uint32_t load_u32(std::span<const std::byte> bytes, std::size_t at, ByteOrder order) {
+  return load<std::uint32_t>(bytes.data() + at, order);
+}
+
+std::uint64_t load_u64(std::span<const std::byte> bytes, std::size_t at, ByteOrder order) {
+  return load<std::uint64_t>(bytes.data() + at, order);
+}
+
+/// The offset of a field among those of fixed size at the beginning of a sample; nullopt: absent.
+std::optional<std::uint32_t> fixed_offset(std::uint64_t sample_type, std::uint64_t wanted) {
+  static constexpr std::array<std::uint64_t, 9> kOrder = {
+      kSampleIdentifier, kSampleIp,       kSampleTid, kSampleTime,  kSampleAddr,
+      kSampleId,         kSampleStreamId, kSampleCpu, kSamplePeriod};
+  if ((sample_type & wanted) == 0) return std::nullopt;
+  std::uint32_t offset = 0;
+  for (const std::uint64_t field : kOrder) {
+    if (field == wanted) break;
+    if ((sample_type & field) != 0) offset += kFieldSize;
+  }
+  return offset;
+}
+
+std::optional<std::uint32_t> id_offset(const Attr& attr) {
+  const auto identifier = fixed_offset(attr.sample_type, kSampleIdentifier);
+  return identifier ? identifier : fixed_offset(attr.sample_type, kSampleId);
+}
+
+}  // namespace
+
+SampleLayout::SampleLayout(const Attr& attr, ByteOrder order)
+    : order_(order),
+      tid_(fixed_offset(attr.sample_type, kSampleTid).value_or(kAbsent)),
+      time_(fixed_offset(attr.sample_type, kSampleTime).value_or(kAbsent)),
+      cpu_(fixed_offset(attr.sample_type, kSampleCpu).value_or(kAbsent)),
+      read_format_(attr.read_format),
+      has_read_((attr.sample_type & kSampleRead) != 0),
+      has_callchain_((attr.sample_type & kSampleCallchain) != 0),
+      has_raw_((attr.sample_type & kSampleRaw) != 0) {
+  constexpr std::uint64_t kFixed = kSampleIdentifier | kSampleIp | kSampleTid | kSampleTime |
+                                   kSampleAddr | kSampleId | kSampleStreamId | kSampleCpu |
+                                   kSamplePeriod;
+  fixed_size_ = static_cast<std::uint32_t>(std::popcount(attr.sample_type & kFixed) * kFieldSize);
+}
+
+// A group's READ: u64 nr, times, nr x (value, id, lost); a single one: value, times, id, lost.
+std::optional<std::size_t> SampleLayout::read_size(std::span<const std::byte> rest) const {
+  const auto bits = [&](std::uint64_t mask) {
+    return static_cast<std::size_t>(std::popcount(read_format_ & mask)) * kFieldSize;
+  };
+  const std::size_t times = bits(kReadTimeEnabled | kReadTimeRunning);
+  const std::size_t value = kFieldSize + bits(kReadId | kReadLost);
+  if ((read_format_ & kReadGroup) == 0) return times + value;
+  if (rest.size() < kFieldSize) return std::nullopt;
+  const std::uint64_t count = load_u64(rest, 0, order_);
+  if (count > rest.size() / value) return std::nullopt;
+  return kFieldSize + times + static_cast<std::size_t>(count) * value;
+}
+
+/// The offset of RAW's size; nullopt: the sample ends before.
+std::optional<std::size_t> SampleLayout::raw_offset(std::span<const std::byte> body) const {
+  std::size_t offset = fixed_size_;
+  if (has_read_) {
+    if (offset > body.size()) return std::nullopt;
+    const auto size = read_size(body.subspan(offset));
+    if (!size) return std::nullopt;
+    offset += *size;
+  }
+  if (has_callchain_) {
+    if (offset + kFieldSize > body.size()) return std::nullopt;
+    const std::uint64_t count = load_u64(body, offset, order_);
+    if (count > body.size() / kFieldSize) return std::nullopt;
+    offset += kFieldSize + static_cast<std::size_t>(count) * kFieldSize;
+  }
+  if (offset + 4 > body.size()) return std::nullopt;
+  return offset;
+}
+
+Expected<Sample> SampleLayout::decode(std::span<const std::byte> body,
+                                      std::uint64_t offset) const {
+  Sample sample;
+  if (body.size() < fixed_size_) {
+    return input_error("the sample at offset {:#x} has {} bytes, but its fields need {}", offset,
+                       body.size(), fixed_size_);
+  }
+  if (tid_ != kAbsent) sample.tid = load_u32(body, tid_ + 4, order_);
+  if (time_ != kAbsent) sample.time = load_u64(body, time_, order_);
+  if (cpu_ != kAbsent) sample.cpu = load_u32(body, cpu_, order_);
+  if (has_raw_) {
+    const auto at = raw_offset(body);
+    if (!at) {
+      return input_error("the sample at offset {:#x} ends after {} bytes, before its raw data",
+                         offset, body.size());
+    }
+    const std::size_t size = load_u32(body, *at, order_);
+    const std::size_t room = body.size() - *at - 4;
+    if (size > room) {
+      return input_error("the sample at offset {:#x} has raw data of {} bytes, but room for {}",
+                         offset, size, room);
+    }
+    sample.raw = body.subspan(*at + 4, size);
+  }
+  return sample;
+}
+
+Expected<AttrFinder> AttrFinder::create(const std::vector<Attr>& attrs, ByteOrder order) {
+  AttrFinder finder(order);
+  finder.single_ = attrs.size() == 1;
+  if (attrs.empty() || finder.single_) return finder;
+  const auto offset = id_offset(attrs.front());
+  const bool same = std::all_of(attrs.begin(), attrs.end(),
+                                [&](const Attr& attr) { return id_offset(attr) == offset; });
+  if (!offset || !same) {
+    return input_error(
+        "it has {} events, but its samples do not tell which one they are of "
+        "(no id at the same place in all); record with a newer perf",
+        attrs.size());
+  }
+  finder.id_offset_ = *offset;
+  finder.has_identifier_ = std::all_of(attrs.begin(), attrs.end(), [](const Attr& attr) {
+    return (attr.sample_type & kSampleIdentifier) != 0;
+  });
+  constexpr std::uint64_t kSmallIds = 1U << 16U;
+  for (std::size_t i = 0; i < attrs.size(); ++i) {
+    for (const std::uint64_t id : attrs[i].ids) {
+      if (id >= kSmallIds) {
+        finder.large_ids_.emplace(id, i);
+        continue;
+      }
+      if (id >= finder.small_ids_.size()) finder.small_ids_.resize(id + 1);
+      finder.small_ids_[id] = static_cast<std::uint32_t>(i + 1);
+    }
+  }
+  return finder;
+}
+
+std::optional<std::size_t> AttrFinder::by_id(std::uint64_t id) const {
+  // perf gives the records that it makes up itself no id; they belong to the first attr.
+  if (id == 0) return 0;
+  if (id < small_ids_.size()) {
+    const std::uint32_t index = small_ids_[id];
+    if (index == 0) return std::nullopt;
+    return index - 1;
+  }
+  const auto found = large_ids_.find(id);
+  if (found == large_ids_.end()) return std::nullopt;
+  return found->second;
+}
+
+std::optional<std::size_t> AttrFinder::of_sample(std::span<const std::byte> body) const {
+  if (single_) return 0;
+  if (body.size() < id_offset_ + kFieldSize) return std::nullopt;
+  return by_id(load_u64(body, id_offset_, order_));
+}
+
+std::optional<std::size_t> AttrFinder::of_trailer(std::span<const std::byte> body) const {
+  if (single_ || !has_identifier_) return 0;
+  if (body.size() < kFieldSize) return std::nullopt;
+  return by_id(load_u64(body, body.size() - kFieldSize, order_));
+}
+
+// u32 pid, u32 tid, comm with zeros to a multiple of 8, trailer.
+Expected<CommRecord> decode_comm(const Record& record, ByteOrder order) {
+  ByteReader reader(record.body, order, record.offset + kRecordHeaderSize);
+  reader.skip(4);
+  const std::uint32_t tid = reader.u32();
+  const auto comm = reader.c_string();
+  if (!reader.ok()) return cut_short("the record of a task's name", reader);
+  return CommRecord{tid, comm};
+}
+
+// u32 pid, u32 ppid, u32 tid, u32 ptid, u64 time, trailer.
+Expected<ForkRecord> decode_fork(const Record& record, ByteOrder order) {
+  ByteReader reader(record.body, order, record.offset + kRecordHeaderSize);
+  ForkRecord fork{};
+  reader.skip(8);
+  fork.tid = reader.u32();
+  fork.parent_tid = reader.u32();
+  fork.time = reader.u64();
+  if (!reader.ok()) return cut_short("the record of a fork", reader);
+  return fork;
+}
+
+// LOST: u64 id, u64 lost; LOST_SAMPLES: u64 lost.
+Expected<std::uint64_t> decode_lost(const Record& record, ByteOrder order) {
+  ByteReader reader(record.body, order, record.offset + kRecordHeaderSize);
+  if (record.type == RecordType::kLost) reader.skip(8);
+  const std::uint64_t lost = reader.u64();
+  if (!reader.ok()) return cut_short("the record of lost events", reader);
+  return lost;
+}
+
+std::optional<std::uint64_t> trailer_time(const Record& record, const Attr& attr,
+                                          ByteOrder order) {
+  if (!attr.sample_id_all || (attr.sample_type & kSampleTime) == 0) return std::nullopt;
+  constexpr std::uint64_t kAfterTime =
+      kSampleId | kSampleStreamId | kSampleCpu | kSampleIdentifier;
+  const std::size_t from_end =
+      (static_cast<std::size_t>(std::popcount(attr.sample_type & kAfterTime)) + 1) * kFieldSize;
+  if (from_end > record.body.size()) return std::nullopt;
+  return load_u64(record.body, record.body.size() - from_end, order);
+}
+
+}  // namespace perf2dat::perfdata

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Decodes samples, and the few other records that a conversion needs.
+//
+// Source: perf_event_open(2) and include/uapi/linux/perf_event.h.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/error.h"
+#include "perfdata/attr.h"
+#include "perfdata/record_stream.h"
+
+namespace perf2dat::perfdata {
+
+struct Sample {
+  std::uint32_t tid = 0;
+  std::uint32_t cpu = 0;
+  std::uint64_t time = 0;           ///< nanoseconds
+  std::span<const std::byte> raw;   ///< the tracepoint's data, in the recorded machine's byte order
+};
+
+/// Where the fields of an attr's samples are.
+///
+/// A sample's fields up to RAW come in this order, each only if its bit is set: IDENTIFIER, IP,
+/// TID, TIME, ADDR, ID, STREAM_ID, CPU, PERIOD (8 bytes each), then READ and CALLCHAIN, whose
+/// sizes differ from sample to sample, and RAW. What follows RAW is not needed.
+class SampleLayout {
+ public:
+  SampleLayout(const Attr& attr, ByteOrder order);
+
+  bool has_time() const { return time_ != kAbsent; }
+  bool has_cpu() const { return cpu_ != kAbsent; }
+  bool has_raw() const { return has_raw_; }
+
+  /// Decodes a sample's body. Fields that the layout does not have are 0 or empty.
+  /// `offset` is the record's, for messages.
+  Expected<Sample> decode(std::span<const std::byte> body, std::uint64_t offset) const;
+
+ private:
+  static constexpr std::uint32_t kAbsent = ~0U;
+
+  std::optional<std::size_t> raw_offset(std::span<const std::byte> body) const;
+  std::optional<std::size_t> read_size(std::span<const std::byte> rest) const;
+
+  ByteOrder order_;
+  std::uint32_t tid_ = kAbsent;
+  std::uint32_t time_ = kAbsent;
+  std::uint32_t cpu_ = kAbsent;
+  std::uint32_t fixed_size_ = 0;  // of the fields before READ
+  std::uint64_t read_format_ = 0;
+  bool has_read_ = false;
+  bool has_callchain_ = false;
+  bool has_raw_ = false;
+};
+
+/// Finds the attr of a record: by the id in it, or because there is one attr only.
+class AttrFinder {
+ public:
+  /// Fails when there are several attrs and nothing in their records tells them apart.
+  static Expected<AttrFinder> create(const std::vector<Attr>& attrs, ByteOrder order);
+
+  /// The index of a sample's attr; nullopt: its id is unknown, or the sample is too short for one.
+  std::optional<std::size_t> of_sample(std::span<const std::byte> body) const;
+
+  /// The same for any other record, whose trailer may end in an id. The first attr when it has none.
+  std::optional<std::size_t> of_trailer(std::span<const std::byte> body) const;
+
+ private:
+  explicit AttrFinder(ByteOrder order) : order_(order) {}
+  std::optional<std::size_t> by_id(std::uint64_t id) const;
+
+  ByteOrder order_;
+  bool single_ = false;
+  bool has_identifier_ = false;  // all samples and trailers have one
+  std::size_t id_offset_ = 0;
+  // Ids are small numbers that the kernel counts up, so nearly all are in the first table.
+  std::vector<std::uint32_t> small_ids_;  // attr index + 1; 0: unknown
+  std::unordered_map<std::uint64_t, std::size_t> large_ids_;
+};
+
+/// A task got a name.
+struct CommRecord {
+  std::uint32_t tid;
+  std::string_view comm;
+};
+
+/// A task was made by another.
+struct ForkRecord {
+  std::uint32_t tid;
+  std::uint32_t parent_tid;
+  std::uint64_t time;  ///< nanoseconds
+};
+
+Expected<CommRecord> decode_comm(const Record& record, ByteOrder order);
+Expected<ForkRecord> decode_fork(const Record& record, ByteOrder order);
+/// How many events LOST or LOST_SAMPLES tells of.
+Expected<std::uint64_t> decode_lost(const Record& record, ByteOrder order);
+
+/// The time in the trailer that records other than samples have when sample_id_all is set; nullopt:
+/// none. The trailer is read from the record's end.
+std::optional<std::uint64_t> trailer_time(const Record& record, const Attr& attr, ByteOrder order);
+
+}  // namespace perf2dat::perfdata
