@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Keeps the events of all CPUs, in any order of arrival, and gives them back in time order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "tracedat/metadata.h"
+#include "tracedat/ring_page.h"
+#include "tracedat/run_reader.h"
+
+namespace perf2dat::tracedat {
+
+/// Memory that `CpuStreams` may fill before it spills to a scratch file.
+struct MemoryBudget {
+  std::size_t pages = 16U << 20U;       ///< bytes of finished pages
+  std::size_t late_events = 8U << 20U;  ///< bytes of events that came too late for their page
+};
+
+/// Sorts events per CPU with bounded memory, whatever their order.
+///
+/// An event that is not before its CPU's last one is packed into a page at once; these pages are
+/// final. Any other is late: it waits with the others, and when they are too many, they are sorted
+/// and spilled as a run. At the end a CPU without late events is copied, and one with late events
+/// is merged from its pages and runs.
+///
+///   arrival     10 20 30 15 40 35          one CPU
+///   pages       10 20 30 40                what is in order
+///   a run       15 35                      what came late, sorted
+///   written     10 15 20 30 35 40
+///
+/// Events of equal time keep their order of arrival: a late event came after all events of its
+/// time that were packed, and an earlier run's events came before a later one's.
+class CpuStreams {
+ public:
+  /// Scratch files are made in the directory of `output_path`.
+  CpuStreams(PageFormat format, std::string output_path, MemoryBudget budget = {});
+
+  /// Takes an event of a CPU up to kHighestCpu. A payload that no page of kLargestPage bytes holds
+  /// is an error.
+  Expected<void> append(std::uint32_t cpu, const RingEvent& event);
+
+  std::uint32_t cpus() const { return static_cast<std::uint32_t>(streams_.size()); }
+  std::uint32_t highest_cpu() const;
+
+  /// The page format of the output: the recorded machine's, or one of larger pages when an event
+  /// needs that.
+  const PageFormat& format() const { return format_; }
+
+  /// Writes all CPUs' pages to `out`, each CPU's in one piece, from the first page boundary at or
+  /// after `offset`. The last call.
+  Expected<std::vector<CpuRange>> write(OutputFile& out, std::uint64_t offset);
+
+ private:
+  struct Stream {
+    explicit Stream(PageFormat format) : packer(format) {}
+    PagePacker packer;
+    std::uint64_t last_time = 0;
+    std::vector<std::byte> pages;  // finished, not yet spilled
+    std::vector<Extent> spilled;   // finished pages in the scratch file
+    std::vector<Extent> runs;      // late events in the scratch file
+  };
+  struct LateEvent {
+    std::uint32_t cpu;
+    std::uint32_t size;
+    std::uint64_t time;
+    std::size_t at;  // in late_bytes_
+  };
+
+  Stream& stream_of(std::uint32_t cpu);
+  Expected<void> append_late(std::uint32_t cpu, const RingEvent& event);
+  Expected<void> finish_page(Stream& stream);
+  Expected<void> spill_pages(Stream& stream);
+  Expected<void> spill_late_events();
+  Expected<ScratchFile*> scratch();
+  Expected<std::uint64_t> copy(Stream& stream, OutputFile& out, std::uint64_t offset);
+  Expected<std::uint64_t> merge(Stream& stream, OutputFile& out, std::uint64_t offset);
+
+  PageFormat packed_format_;  // of the pages that are packed on arrival
+  PageFormat format_;
+  std::string output_path_;
+  MemoryBudget budget_;
+  std::map<std::uint32_t, Stream> streams_;
+  std::vector<Stream*> by_cpu_;
+  std::size_t buffered_pages_ = 0;  // bytes
+  std::vector<LateEvent> late_;
+  std::vector<std::byte> late_bytes_;
+  std::optional<ScratchFile> scratch_;
+};
+
+}  // namespace perf2dat::tracedat

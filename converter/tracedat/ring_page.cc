@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "tracedat/ring_page.h"
+
+#include <algorithm>
+
+namespace perf2dat::tracedat {
+namespace {
+
+constexpr std::size_t padded_to_word(std::size_t size) { return (size + 3) / 4 * 4; }
+
+}  // namespace
+
+void PagePacker::begin(std::uint64_t time) {
+  page_.resize(format_.header_size());
+  store(page_.data(), time, format_.order);
+  last_time_ = time;
+}
+
+std::byte* PagePacker::grow(std::size_t size) {
+  const std::size_t at = page_.size();
+  page_.resize(at + size);
+  return page_.data() + at;
+}
+
+bool PagePacker::append(const RingEvent& event) {
+  const std::size_t payload = padded_to_word(event.payload.size());
+  // An empty payload has no short form: type_len 0 means that the next word is the length.
+  const bool is_short = payload != 0 && payload <= kLargestShortPayload;
+  const std::size_t record = (is_short ? 4 : 8) + payload;
+
+  const std::uint64_t delta = page_.empty() ? 0 : event.time - last_time_;
+  const bool extend = delta >> kTimeDeltaBits != 0;
+  // A page's own time has 64 bits, so a longer gap than a time extend can tell begins a page.
+  if (delta >> kTimeExtendBits != 0) return false;
+  const std::size_t used = page_.empty() ? format_.header_size() : page_.size();
+  if (used + (extend ? 8 : 0) + record > format_.page_size) return false;
+
+  if (page_.empty()) begin(event.time);
+  if (extend) {
+    std::byte* const at = grow(8);
+    constexpr std::uint64_t kLowBits = (1ULL << kTimeDeltaBits) - 1;
+    put(at, encode_record_word(format_.order, kTypeTimeExtend,
+                               static_cast<std::uint32_t>(delta & kLowBits)));
+    put(at + 4, static_cast<std::uint32_t>(delta >> kTimeDeltaBits));
+  }
+  std::byte* at = grow(record);
+  put(at, encode_record_word(format_.order,
+                             is_short ? static_cast<std::uint32_t>(payload / 4) : kTypeLongPayload,
+                             extend ? 0 : static_cast<std::uint32_t>(delta)));
+  at += 4;
+  if (!is_short) {
+    // The length word counts itself.
+    put(at, static_cast<std::uint32_t>(payload + 4));
+    at += 4;
+  }
+  std::copy(event.payload.begin(), event.payload.end(), at);
+  last_time_ = event.time;
+  return true;
+}
+
+std::span<const std::byte> PagePacker::take() {
+  if (page_.empty()) begin(0);
+  const std::uint64_t commit = page_.size() - format_.header_size();
+  std::byte* const at = page_.data() + 8;
+  if (format_.commit_size == 8) {
+    store(at, commit, format_.order);
+  } else {
+    store(at, static_cast<std::uint32_t>(commit), format_.order);
+  }
+  page_.resize(format_.page_size);
+  taken_.swap(page_);
+  page_.clear();
+  return taken_;
+}
+
+PageReader::PageReader(PageFormat format, std::span<const std::byte> page)
+    : format_(format), page_(page) {
+  if (page.size() != format.page_size) {
+    damage_ = "the page is cut short";
+    return;
+  }
+  time_ = load<std::uint64_t>(page.data(), format.order);
+  commit_ = format.commit_size == 8 ? load<std::uint64_t>(page.data() + 8, format.order)
+                                    : load<std::uint32_t>(page.data() + 8, format.order);
+  position_ = format.header_size();
+  const std::uint64_t size = commit_ & kCommitMask;
+  if (size > page.size() - position_) {
+    damage_ = "commit reaches beyond the page";
+    return;
+  }
+  end_ = position_ + static_cast<std::size_t>(size);
+}
+
+std::optional<RingEvent> PageReader::fail(const char* rule) {
+  damage_ = rule;
+  return std::nullopt;
+}
+
+std::optional<RingEvent> PageReader::next() {
+  while (damage_ == nullptr && position_ < end_) {
+    const auto word_at = [&](std::size_t at) {
+      return load<std::uint32_t>(page_.data() + at, format_.order);
+    };
+    if (end_ - position_ < 4) return fail("a record's word reaches beyond commit");
+    const auto [type_len, time_delta] = decode_record_word(format_.order, word_at(position_));
+    const bool has_second_word =
+        type_len == kTypeLongPayload || type_len == kTypeTimeExtend || type_len == kTypeTimeStamp;
+    if (has_second_word && end_ - position_ < 8) return fail("a record reaches beyond commit");
+
+    if (type_len == kTypePadding) return fail("there is padding inside commit");
+    if (type_len == kTypeTimeExtend || type_len == kTypeTimeStamp) {
+      const std::uint64_t time =
+          time_delta | (std::uint64_t{word_at(position_ + 4)} << kTimeDeltaBits);
+      if (type_len == kTypeTimeExtend) {
+        time_ += time;
+      } else {
+        constexpr std::uint64_t kHighBits = ~((1ULL << kTimeExtendBits) - 1);
+        time_ = (time_ & kHighBits) | time;
+      }
+      position_ += 8;
+      continue;
+    }
+
+    std::size_t header = 4;
+    std::size_t size = std::size_t{type_len} * 4;
+    if (type_len == kTypeLongPayload) {
+      const std::uint32_t length = word_at(position_ + 4);
+      if (length < 4) return fail("a record's length is less than its own length word");
+      header = 8;
+      size = length - 4;
+    }
+    if (size > end_ - position_ - header) return fail("a record reaches beyond commit");
+    time_ += time_delta;
+    const RingEvent event{time_, page_.subspan(position_ + header, size)};
+    position_ += header + padded_to_word(size);
+    return event;
+  }
+  return std::nullopt;
+}
+
+}  // namespace perf2dat::tracedat
