@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The command perf2dat: options in, lines and an exit status out. All work is the library's.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <string>
+
+#include "command/messages.h"
+#include "command/progress_bar.h"
+#include "perf2dat/perf2dat.h"
+
+namespace {
+
+using perf2dat::Error;
+
+enum ExitStatus : int {
+  kConverted = 0,
+  kBadInput = 1,
+  kBadUsage = 2,
+  kBadOutput = 3,
+  kCheckFailed = 4,
+  kInternalError = 5,
+  kInterrupted = 130,  // what a shell reports of a command that SIGINT ended
+};
+
+ExitStatus status_of(Error::Kind kind) {
+  switch (kind) {
+    case Error::Kind::kInput:
+      return kBadInput;
+    case Error::Kind::kOutput:
+      return kBadOutput;
+    case Error::Kind::kCheck:
+      return kCheckFailed;
+    case Error::Kind::kCancelled:
+      return kInterrupted;
+    case Error::Kind::kInternal:
+      break;
+  }
+  return kInternalError;
+}
+
+volatile std::sig_atomic_t interrupted = 0;
+
+// The first signal lets the library clean up; the second one ends the command at once.
+void stop_on_signals() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { interrupted = 1; };
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
+}
+
+struct Arguments {
+  perf2dat::Options convert;
+  bool verbose = false;
+  bool quiet = false;
+};
+
+void declare(CLI::App& app, Arguments& arguments) {
+  auto& convert = arguments.convert;
+  auto* const input =
+      app.add_option("-i,--input", convert.input, "The recording to read [perf.data]");
+  auto* const output = app.add_option("-o,--output,--to-trace-dat", convert.output,
+                                      "The file to write [trace.dat]");
+  app.add_option("IN", convert.input, "The recording to read, as -i")->excludes(input);
+  app.add_option("OUT", convert.output, "The file to write, as -o")->excludes(output);
+  app.add_flag("-f,--force", convert.overwrite, "Replace an output that exists");
+  app.add_flag("--check", convert.check,
+               "Read the output again and compare its events with the recording's");
+  auto* const verbose = app.add_flag("-v,--verbose", arguments.verbose, "Tell more");
+  app.add_flag("-q,--quiet", arguments.quiet, "Print errors only")->excludes(verbose);
+  app.set_version_flag("--version", fmt::format("perf2dat {}", perf2dat::version()));
+  app.get_formatter()->column_width(34);
+  app.footer(
+      "Exit status: 0 converted, 1 the recording can't be converted, 2 wrong usage,\n"
+      "3 the output can't be written, 4 --check found a difference, 5 internal error.\n"
+      "Open the result with trace-cmd report -i trace.dat, or kernelshark trace.dat.");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Arguments arguments;
+  CLI::App app("Converts tracepoints recorded by perf record to trace-cmd's trace.dat", "perf2dat");
+  try {
+    declare(app, arguments);
+    app.parse(argc, argv);
+  } catch (const CLI::Success& asked) {
+    return app.exit(asked);
+  } catch (const CLI::Error& error) {
+    fmt::print(stderr, "perf2dat: {} (see perf2dat --help)\n", error.what());
+    return kBadUsage;
+  }
+
+  stop_on_signals();
+  perf2dat::command::ProgressBar bar(!arguments.quiet && isatty(STDERR_FILENO) == 1);
+  arguments.convert.progress = [&](std::uint64_t done, std::uint64_t total) {
+    bar.show(done, total);
+    return interrupted == 0;
+  };
+  const auto summary = perf2dat::convert(arguments.convert);
+  bar.clear();
+  if (!summary) {
+    fmt::print(stderr, "perf2dat: {}\n", summary.error().message);
+    return status_of(summary.error().kind);
+  }
+  if (!arguments.quiet) {
+    for (const auto& line : perf2dat::command::lines_of(arguments.convert, *summary,
+                                                        arguments.verbose)) {
+      fmt::print(stderr, "{}\n", line);
+    }
+  }
+  return kConverted;
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "command/messages.h"
+
+#include <fmt/format.h>
+
+namespace perf2dat::command {
+namespace {
+
+std::string describe(const LeftOut& left_out) {
+  const auto samples =
+      fmt::format("Left out {} sample{} of {}", left_out.count, left_out.count == 1 ? "" : "s",
+                  left_out.event);
+  switch (left_out.reason) {
+    case LeftOut::Reason::kNotTracepoint:
+      return fmt::format("{}: not a tracepoint", samples);
+    case LeftOut::Reason::kNoRawData:
+      return fmt::format("{}: no raw data (perf record -R)", samples);
+    case LeftOut::Reason::kNoCpu:
+      return fmt::format("{}: no CPU (perf record --sample-cpu)", samples);
+    case LeftOut::Reason::kNoTime:
+      return fmt::format("{}: no time (perf record -T)", samples);
+    case LeftOut::Reason::kBadCpu:
+      return fmt::format("{}: a CPU id above 65535", samples);
+    case LeftOut::Reason::kUnknownEvent:
+      return fmt::format("Left out {} sample{} of events that the recording does not describe",
+                         left_out.count, left_out.count == 1 ? "" : "s");
+    case LeftOut::Reason::kLost:
+      return fmt::format("{} event{} lost while recording", left_out.count,
+                         left_out.count == 1 ? " was" : "s were");
+  }
+  return samples;
+}
+
+}  // namespace
+
+std::vector<std::string> lines_of(const Options& options, const Summary& summary, bool verbose) {
+  std::vector<std::string> lines;
+  const auto add = [&](const std::string& text) {
+    lines.push_back(fmt::format("[ perf2dat: {} ]", text));
+  };
+  add(fmt::format("Converted '{}' into trace.dat format '{}'", options.input, options.output));
+  add(fmt::format("Converted {} events", summary.converted));
+  for (const auto& left_out : summary.left_out) add(describe(left_out));
+  for (const auto& warning : summary.warnings) add(fmt::format("Warning: {}", warning));
+  if (summary.checked) {
+    add(fmt::format("Checked {} events: count, time and data are the recording's",
+                    summary.converted));
+  }
+  if (verbose) {
+    add(fmt::format("{} CPU{} with events, pages of {} bytes", summary.cpus,
+                    summary.cpus == 1 ? "" : "s", summary.page_size));
+  }
+  return lines;
+}
+
+}  // namespace perf2dat::command
