@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# A thin face over CMakePresets.json: each target installs what it needs (scripts/setup) and then
+# builds in build/PRESET. `make help` lists the targets.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+JOBS ?= $(shell nproc)
+CTEST_ARGS ?=
+COVERAGE_ARGS ?=
+
+# $(call build,PRESET): CMake is asked to configure only when there is nothing to build from or the
+# presets changed; a changed CMakeLists.txt is ninja's business.
+define configure
+@test build/$(1)/build.ninja -nt CMakePresets.json || cmake --preset $(1)
+endef
+define build
+$(configure)
+@cmake --build --preset $(1)
+endef
+define test
+$(build)
+@ctest --preset $(1) -j $(JOBS) $(CTEST_ARGS)
+endef
+
+.PHONY: all
+all: ## build the library and perf2dat in build/release (the default)
+	@scripts/setup build
+	$(call build,release)
+
+.PHONY: demo
+demo: all ## record with perf, convert and show the result in trace-cmd
+	@scripts/setup demo
+	@scripts/demo build/release/converter/perf2dat
+
+.PHONY: check
+check: ## build and run all tests that need no virtual machine (CTEST_ARGS='-R name' picks some)
+	@scripts/setup test
+	$(call test,dev)
+
+.PHONY: check-clang
+check-clang: ## the same, built with clang
+	@scripts/setup clang
+	$(call test,clang)
+
+.PHONY: sanitize
+sanitize: ## the same, under the address and undefined behaviour sanitizers
+	@scripts/setup sanitize
+	$(call test,asan)
+
+.PHONY: lint
+lint: ## check formatting, static analysis, scripts and licence lines
+	@scripts/setup lint
+	$(call configure,dev)
+	@scripts/lint
+
+.PHONY: verify
+verify: ## all of lint, check, sanitize and check-clang, up to the first that fails
+	@for stage in lint check sanitize check-clang; do \
+	  echo "== $$stage"; start=$$(date +%s); \
+	  $(MAKE) --no-print-directory $$stage && result=passed || result=FAILED; \
+	  echo "== $$stage $$result after $$(($$(date +%s) - start)) s"; \
+	  test $$result = passed || exit 1; \
+	done
+
+.PHONY: coverage
+coverage: ## run the tests and report line coverage (COVERAGE_ARGS='--min FOLDER=PERCENT' demands)
+	@scripts/setup coverage
+	$(call build,coverage)
+	@find build/coverage -name '*.gcda' -delete
+	@ctest --preset coverage -j $(JOBS) $(CTEST_ARGS)
+	@scripts/coverage $(COVERAGE_ARGS) build/coverage
+
+.PHONY: format
+format: ## bring all C++ sources into shape, in place
+	@scripts/setup format
+	@git ls-files -z -co --exclude-standard '*.h' '*.cc' '*.cpp' ':!kernel/' | \
+	  xargs -0 -r clang-format -i
+
+.PHONY: install
+install: ## install the release build under PREFIX (default /usr/local; DESTDIR is honoured)
+	@scripts/setup build
+	@cmake --preset release -DCMAKE_INSTALL_PREFIX='$(PREFIX)'
+	@cmake --build --preset release
+	@DESTDIR='$(DESTDIR)' cmake --install build/release
+
+.PHONY: clean
+clean: ## remove everything built
+	@rm -rf build
+
+.PHONY: help
+help: ## print this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | \
+	  while IFS="$$(printf '\t')" read -r name text; do printf '  %-12s %s\n' "$$name" "$$text"; done
