@@ -49,8 +49,7 @@ class ByteReader {
       failure_ = Failure{offset(), rest.size() + 1};
       return {};
     }
-    const auto length =
-        static_cast<std::size_t>(static_cast<const std::byte*>(nul) - rest.data());
+    const auto length = static_cast<std::size_t>(static_cast<const std::byte*>(nul) - rest.data());
     auto view = text(length);
     position_ += 1;
     return view;

@@ -39,10 +39,10 @@ inline Failure cut_short(std::string_view what, const ByteReader& reader) {
 }  // namespace perf2dat
 
 // Hands an error on to the caller, else goes on. For calls whose value is not wanted.
-#define P2D_TRY(expression)                                                     \
-  do {                                                                          \
-    auto p2d_result = (expression);                                             \
-    if (!p2d_result) return tl::unexpected(std::move(p2d_result).error());      \
+#define P2D_TRY(expression)                                                \
+  do {                                                                     \
+    auto p2d_result = (expression);                                        \
+    if (!p2d_result) return tl::unexpected(std::move(p2d_result).error()); \
   } while (false)
 
 #define P2D_JOIN2(a, b) a##b
@@ -51,7 +51,7 @@ inline Failure cut_short(std::string_view what, const ByteReader& reader) {
 // P2D_ASSIGN(auto x, f()): x gets the value, or the caller gets the error.
 #define P2D_ASSIGN(target, expression) \
   P2D_ASSIGN_AS(P2D_JOIN(p2d_result_, __LINE__), target, expression)
-#define P2D_ASSIGN_AS(result, target, expression)                     \
-  auto result = (expression);                                         \
-  if (!result) return tl::unexpected(std::move(result).error());      \
+#define P2D_ASSIGN_AS(result, target, expression)                \
+  auto result = (expression);                                    \
+  if (!result) return tl::unexpected(std::move(result).error()); \
   target = *std::move(result)

@@ -48,13 +48,12 @@ Expected<std::size_t> read_fully(int fd, std::uint64_t offset, std::span<std::by
 
 Expected<void> write_fully(int fd, std::uint64_t offset, std::span<const std::byte> bytes,
                            std::string_view failed) {
-  P2D_ASSIGN(const std::size_t done,
-             repeat(
-                 [&](std::size_t done, std::size_t left) {
-                   return ::pwrite(fd, bytes.data() + done, left,
-                                   static_cast<off_t>(offset + done));
-                 },
-                 bytes.size(), failed, Error::Kind::kOutput));
+  P2D_ASSIGN(const std::size_t done, repeat(
+                                         [&](std::size_t done, std::size_t left) {
+                                           return ::pwrite(fd, bytes.data() + done, left,
+                                                           static_cast<off_t>(offset + done));
+                                         },
+                                         bytes.size(), failed, Error::Kind::kOutput));
   if (done < bytes.size()) return output_error("{}: no space", failed);
   return {};
 }
@@ -130,9 +129,10 @@ Expected<std::size_t> InputFile::read_at(std::uint64_t offset, std::span<std::by
 Expected<std::vector<std::byte>> InputFile::read_exactly(std::uint64_t offset, std::uint64_t size,
                                                          std::string_view what) const {
   if (offset > size_ || size > size_ - offset) {
-    return input_error("{} should be at offsets {:#x} to {:#x}, but the file ends at {:#x}: "
-                       "it is truncated or damaged",
-                       what, offset, offset + size, size_);
+    return input_error(
+        "{} should be at offsets {:#x} to {:#x}, but the file ends at {:#x}: "
+        "it is truncated or damaged",
+        what, offset, offset + size, size_);
   }
   std::vector<std::byte> bytes(static_cast<std::size_t>(size));
   P2D_ASSIGN(const std::size_t done, read_at(offset, bytes));
@@ -163,9 +163,9 @@ Expected<std::uint64_t> ScratchFile::append(std::span<const std::byte> bytes) {
 }
 
 Expected<void> ScratchFile::read_at(std::uint64_t offset, std::span<std::byte> into) const {
-  P2D_ASSIGN(const std::size_t done,
-             read_fully(fd_.get(), offset, into, "cannot read the scratch file",
-                        Error::Kind::kOutput));
+  P2D_ASSIGN(
+      const std::size_t done,
+      read_fully(fd_.get(), offset, into, "cannot read the scratch file", Error::Kind::kOutput));
   if (done < into.size()) return output_error("the scratch file beside the output became shorter");
   return {};
 }

@@ -62,8 +62,8 @@ void declare(CLI::App& app, Arguments& arguments) {
   auto& convert = arguments.convert;
   auto* const input =
       app.add_option("-i,--input", convert.input, "The recording to read [perf.data]");
-  auto* const output = app.add_option("-o,--output,--to-trace-dat", convert.output,
-                                      "The file to write [trace.dat]");
+  auto* const output =
+      app.add_option("-o,--output,--to-trace-dat", convert.output, "The file to write [trace.dat]");
   app.add_option("IN", convert.input, "The recording to read, as -i")->excludes(input);
   app.add_option("OUT", convert.output, "The file to write, as -o")->excludes(output);
   app.add_flag("-f,--force", convert.overwrite, "Replace an output that exists");
@@ -107,8 +107,8 @@ int main(int argc, char** argv) {
     return status_of(summary.error().kind);
   }
   if (!arguments.quiet) {
-    for (const auto& line : perf2dat::command::lines_of(arguments.convert, *summary,
-                                                        arguments.verbose)) {
+    for (const auto& line :
+         perf2dat::command::lines_of(arguments.convert, *summary, arguments.verbose)) {
       fmt::print(stderr, "{}\n", line);
     }
   }

@@ -134,8 +134,7 @@ class Conversion {
 Expected<void> Conversion::read_formats() {
   const auto field_of = [](const EventFormat& format, std::string_view name) {
     const EventField* const field = format.find(name);
-    return field == nullptr ? KnownFields::Field{}
-                            : KnownFields::Field{field->offset, field->size};
+    return field == nullptr ? KnownFields::Field{} : KnownFields::Field{field->offset, field->size};
   };
   for (const auto& system : recording_.features.tracing->systems) {
     for (const auto& text : system.formats) {
@@ -296,7 +295,8 @@ Expected<void> Conversion::check_anything_converted() const {
   }
   if (reasons.contains(LeftOut::Reason::kNoRawData)) {
     return input_error(
-        "none of its {} tracepoint samples has raw data: record with perf record -R (--raw-samples)",
+        "none of its {} tracepoint samples has raw data: record with perf record -R "
+        "(--raw-samples)",
         samples);
   }
   if (reasons.contains(LeftOut::Reason::kNoTime)) {
@@ -333,12 +333,11 @@ Expected<void> Conversion::write_output() {
   metadata.version = fmt::format("perf2dat {}", version());
 
   const std::vector<tracedat::CpuRange> placeholders(streams_.cpus());
-  const auto size =
-      tracedat::encode_metadata(metadata, streams_.format(), placeholders, 0).size();
+  const auto size = tracedat::encode_metadata(metadata, streams_.format(), placeholders, 0).size();
   P2D_ASSIGN(const auto ranges, streams_.write(output_, size));
   const auto& last = ranges.back();
-  const auto bytes = tracedat::encode_metadata(metadata, streams_.format(), ranges,
-                                               last.offset + last.size);
+  const auto bytes =
+      tracedat::encode_metadata(metadata, streams_.format(), ranges, last.offset + last.size);
   return output_.write_at(0, bytes);
 }
 
@@ -378,11 +377,9 @@ Expected<Summary> Conversion::run() {
   P2D_TRY(write_output());
   if (options_.check) {
     P2D_ASSIGN(const std::uint64_t size, output_.size());
-    P2D_TRY(check_output(
-        [&](std::uint64_t offset, std::span<std::byte> into) {
-          return output_.read_at(offset, into);
-        },
-        size, digests_));
+    P2D_TRY(check_output([&](std::uint64_t offset,
+                             std::span<std::byte> into) { return output_.read_at(offset, into); },
+                         size, digests_));
   }
   P2D_TRY(output_.publish());
   return summary();
@@ -400,8 +397,7 @@ Expected<tracedat::PageFormat> page_format(const Recording& recording) {
   }
   tracedat::PageFormat format;
   format.order = tracing.order;
-  format.page_size =
-      std::clamp(tracing.page_size, tracedat::kSmallestPage, tracedat::kLargestPage);
+  format.page_size = std::clamp(tracing.page_size, tracedat::kSmallestPage, tracedat::kLargestPage);
   P2D_ASSIGN(format.commit_size, commit_size_of(tracing.header_page));
   return format;
 }

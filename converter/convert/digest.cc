@@ -44,9 +44,8 @@ Expected<void> check_output(const tracedat::ReadAt& read_at, std::uint64_t file_
   Digests written;
   for (const auto& range : contents.ranges) {
     Digest& digest = written[range.cpu];
-    P2D_TRY(tracedat::read_events(
-        read_at, contents.format, range,
-        [&](const tracedat::RingEvent& event) { digest.add(event); }));
+    P2D_TRY(tracedat::read_events(read_at, contents.format, range,
+                                  [&](const tracedat::RingEvent& event) { digest.add(event); }));
   }
   for (const auto& [cpu, expected] : recorded) {
     const Digest found = written[cpu];
@@ -55,10 +54,10 @@ Expected<void> check_output(const tracedat::ReadAt& read_at, std::uint64_t file_
                          found.events, expected.events);
     }
     if (found.first_time != expected.first_time || found.last_time != expected.last_time) {
-      return check_error("CPU {} goes from {} to {} ns in the output, from {} to {} ns in the "
-                         "recording",
-                         cpu, found.first_time, found.last_time, expected.first_time,
-                         expected.last_time);
+      return check_error(
+          "CPU {} goes from {} to {} ns in the output, from {} to {} ns in the "
+          "recording",
+          cpu, found.first_time, found.last_time, expected.first_time, expected.last_time);
     }
     if (found.hash_sum != expected.hash_sum) {
       return check_error("CPU {} has other times or data in the output than in the recording", cpu);

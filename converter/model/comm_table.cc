@@ -32,9 +32,8 @@ void CommTable::add_change(TaskChange change) {
 }
 
 void CommTable::apply_changes(std::size_t count) {
-  std::stable_sort(changes_.begin(), changes_.end(), [](const TaskChange& a, const TaskChange& b) {
-    return a.time < b.time;
-  });
+  std::stable_sort(changes_.begin(), changes_.end(),
+                   [](const TaskChange& a, const TaskChange& b) { return a.time < b.time; });
   const auto end = changes_.begin() + static_cast<std::ptrdiff_t>(count);
   for (auto change = changes_.begin(); change != end; ++change) {
     if (!change->is_fork) {

@@ -17,8 +17,8 @@ std::string read_string(ByteReader& reader) {
 }
 
 Expected<std::map<Feature, FileSection>> read_table(const InputFile& file, const Header& header) {
-  const auto count = static_cast<std::uint64_t>(
-      std::count(header.features.begin(), header.features.end(), true));
+  const auto count =
+      static_cast<std::uint64_t>(std::count(header.features.begin(), header.features.end(), true));
   const std::uint64_t offset = header.data.offset + header.data.size;
   P2D_ASSIGN(const auto bytes, file.read_exactly(offset, count * 16, "the table of features"));
   ByteReader reader(bytes, header.order, offset);
@@ -85,11 +85,10 @@ Expected<Features> read_features(const InputFile& file, const Header& header,
   P2D_TRY(read_text(Feature::kHostname, "the host's name", features.hostname));
   P2D_TRY(read_text(Feature::kOsRelease, "the kernel's release", features.os_release));
   P2D_TRY(read_text(Feature::kArch, "the machine's name", features.arch));
-  P2D_TRY(read(Feature::kCpuCount, "the number of CPUs",
-               [&](ByteReader reader) -> Expected<void> {
-                 features.cpus_available = reader.u32();
-                 return reader.ok() ? Expected<void>{} : cut_short("the number of CPUs", reader);
-               }));
+  P2D_TRY(read(Feature::kCpuCount, "the number of CPUs", [&](ByteReader reader) -> Expected<void> {
+    features.cpus_available = reader.u32();
+    return reader.ok() ? Expected<void>{} : cut_short("the number of CPUs", reader);
+  }));
   P2D_TRY(read(Feature::kEventDesc, "the description of the events",
                [&](ByteReader reader) { return read_event_names(reader, attrs); }));
   const auto formats = sections.find(Feature::kTracingData);

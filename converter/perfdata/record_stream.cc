@@ -26,8 +26,8 @@ Expected<void> RecordStream::refill() {
   filled_ -= position_;
   position_ = 0;
   const std::uint64_t from = buffer_offset_ + filled_;
-  const auto wanted = static_cast<std::size_t>(
-      std::min<std::uint64_t>(buffer_.size() - filled_, end_ - from));
+  const auto wanted =
+      static_cast<std::size_t>(std::min<std::uint64_t>(buffer_.size() - filled_, end_ - from));
   P2D_ASSIGN(const std::size_t done,
              file_.read_at(from, std::span(buffer_).subspan(filled_, wanted)));
   if (done < wanted) {

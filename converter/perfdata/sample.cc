@@ -86,8 +86,7 @@ std::optional<std::size_t> SampleLayout::raw_offset(std::span<const std::byte> b
   return offset;
 }
 
-Expected<Sample> SampleLayout::decode(std::span<const std::byte> body,
-                                      std::uint64_t offset) const {
+Expected<Sample> SampleLayout::decode(std::span<const std::byte> body, std::uint64_t offset) const {
   Sample sample;
   if (body.size() < fixed_size_) {
     return input_error("the sample at offset {:#x} has {} bytes, but its fields need {}", offset,
@@ -200,11 +199,9 @@ Expected<std::uint64_t> decode_lost(const Record& record, ByteOrder order) {
   return lost;
 }
 
-std::optional<std::uint64_t> trailer_time(const Record& record, const Attr& attr,
-                                          ByteOrder order) {
+std::optional<std::uint64_t> trailer_time(const Record& record, const Attr& attr, ByteOrder order) {
   if (!attr.sample_id_all || (attr.sample_type & kSampleTime) == 0) return std::nullopt;
-  constexpr std::uint64_t kAfterTime =
-      kSampleId | kSampleStreamId | kSampleCpu | kSampleIdentifier;
+  constexpr std::uint64_t kAfterTime = kSampleId | kSampleStreamId | kSampleCpu | kSampleIdentifier;
   const std::size_t from_end =
       (static_cast<std::size_t>(std::popcount(attr.sample_type & kAfterTime)) + 1) * kFieldSize;
   if (from_end > record.body.size()) return std::nullopt;

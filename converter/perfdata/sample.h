@@ -23,8 +23,8 @@ namespace perf2dat::perfdata {
 struct Sample {
   std::uint32_t tid = 0;
   std::uint32_t cpu = 0;
-  std::uint64_t time = 0;           ///< nanoseconds
-  std::span<const std::byte> raw;   ///< the tracepoint's data, in the recorded machine's byte order
+  std::uint64_t time = 0;          ///< nanoseconds
+  std::span<const std::byte> raw;  ///< the tracepoint's data, in the recorded machine's byte order
 };
 
 /// Where the fields of an attr's samples are.
@@ -70,7 +70,8 @@ class AttrFinder {
   /// The index of a sample's attr; nullopt: its id is unknown, or the sample is too short for one.
   std::optional<std::size_t> of_sample(std::span<const std::byte> body) const;
 
-  /// The same for any other record, whose trailer may end in an id. The first attr when it has none.
+  /// The same for any other record, whose trailer may end in an id. The first attr when it has
+  /// none.
   std::optional<std::size_t> of_trailer(std::span<const std::byte> body) const;
 
  private:

@@ -100,8 +100,8 @@ Expected<void> CpuStreams::append_late(std::uint32_t cpu, const RingEvent& event
     }
     format_.page_size *= 2;
   }
-  late_.push_back({cpu, static_cast<std::uint32_t>(event.payload.size()), event.time,
-                   late_bytes_.size()});
+  late_.push_back(
+      {cpu, static_cast<std::uint32_t>(event.payload.size()), event.time, late_bytes_.size()});
   late_bytes_.insert(late_bytes_.end(), event.payload.begin(), event.payload.end());
   const std::size_t used = late_bytes_.size() + late_.size() * sizeof(LateEvent);
   return used < budget_.late_events ? Expected<void>{} : spill_late_events();

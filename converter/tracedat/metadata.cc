@@ -179,8 +179,7 @@ std::vector<std::byte> encode_metadata(const Metadata& metadata, const PageForma
   constexpr std::size_t kOptionHeaderSize = 6;
   const std::size_t buffer_size = buffer_option(metadata, format, ranges, 0).size();
   const std::size_t rest = kOptionHeaderSize + buffer_size + kOptionHeaderSize + 8;
-  const std::uint64_t flyrecord_offset =
-      out.size() + kSectionHeaderSize + options.size() + rest;
+  const std::uint64_t flyrecord_offset = out.size() + kSectionHeaderSize + options.size() + rest;
   write_option(options, OptionId::kBuffer,
                buffer_option(metadata, format, ranges, flyrecord_offset));
   write_option(options, OptionId::kDone, std::uint64_t{0});

@@ -2,6 +2,7 @@
 #include "tracedat/reader.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <set>
 #include <string_view>
@@ -75,8 +76,8 @@ Expected<std::vector<Section>> read_section_headers(const ReadAt& read_at, std::
                                                     ByteOrder order, std::uint64_t offset) {
   std::vector<Section> sections;
   while (offset < file_size) {
-    P2D_ASSIGN(const auto bytes, read_exactly(read_at, file_size, offset, kSectionHeaderSize,
-                                              "a section's header"));
+    P2D_ASSIGN(const auto bytes,
+               read_exactly(read_at, file_size, offset, kSectionHeaderSize, "a section's header"));
     ByteReader reader(bytes, order, offset);
     const auto id = static_cast<SectionId>(reader.u16());
     const std::uint16_t flags = reader.u16();
@@ -109,22 +110,28 @@ Expected<void> read_options(std::span<const std::byte> bytes, Contents& contents
 
 Expected<void> check_section_options(const std::vector<Section>& sections,
                                      const Contents& contents) {
-  for (const auto& [option, section] :
-       {std::pair{OptionId::kHeaderInfo, SectionId::kHeaderInfo},
-        {OptionId::kFtraceFormats, SectionId::kFtraceFormats},
-        {OptionId::kEventFormats, SectionId::kEventFormats},
-        {OptionId::kKallsyms, SectionId::kKallsyms},
-        {OptionId::kPrintk, SectionId::kPrintk},
-        {OptionId::kCmdlines, SectionId::kCmdlines}}) {
-    const auto found = contents.options.find(option);
+  struct Pair {
+    OptionId option;
+    SectionId section;
+  };
+  static constexpr std::array<Pair, 6> kPairs = {{
+      {OptionId::kHeaderInfo, SectionId::kHeaderInfo},
+      {OptionId::kFtraceFormats, SectionId::kFtraceFormats},
+      {OptionId::kEventFormats, SectionId::kEventFormats},
+      {OptionId::kKallsyms, SectionId::kKallsyms},
+      {OptionId::kPrintk, SectionId::kPrintk},
+      {OptionId::kCmdlines, SectionId::kCmdlines},
+  }};
+  for (const Pair& pair : kPairs) {
+    const auto found = contents.options.find(pair.option);
     if (found == contents.options.end()) continue;
     const std::uint64_t offset = ByteReader(found->second, contents.format.order).u64();
     const bool there = std::any_of(sections.begin(), sections.end(), [&](const Section& each) {
-      return each.id == section && each.offset == offset;
+      return each.id == pair.section && each.offset == offset;
     });
     if (!there) {
       return check_error("option {} names offset {:#x}, where no such section is",
-                         static_cast<unsigned>(option), offset);
+                         static_cast<unsigned>(pair.option), offset);
     }
   }
   return {};
@@ -143,10 +150,9 @@ Expected<void> read_buffer_option(const std::vector<Section>& sections, Contents
     return check_error("BUFFER's page size is {}, the file's is {}", page_size,
                        contents.format.page_size);
   }
-  const auto section =
-      std::find_if(sections.begin(), sections.end(), [&](const Section& each) {
-        return each.id == SectionId::kFlyrecord && each.offset == section_offset;
-      });
+  const auto section = std::find_if(sections.begin(), sections.end(), [&](const Section& each) {
+    return each.id == SectionId::kFlyrecord && each.offset == section_offset;
+  });
   if (section == sections.end()) {
     return check_error("BUFFER names offset {:#x}, where no section of events is", section_offset);
   }

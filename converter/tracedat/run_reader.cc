@@ -42,8 +42,8 @@ Expected<void> RunSource::refill(std::size_t wanted) {
   constexpr std::size_t kChunk = 32U << 10U;
   buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(position_));
   position_ = 0;
-  const auto more = static_cast<std::size_t>(
-      std::min<std::uint64_t>(left_, std::max(kChunk, wanted - have)));
+  const auto more =
+      static_cast<std::size_t>(std::min<std::uint64_t>(left_, std::max(kChunk, wanted - have)));
   if (more < wanted - have) {
     return output_error("the scratch file beside the output was changed by somebody");
   }

@@ -57,10 +57,10 @@ struct LeftOut {
 };
 
 struct Summary {
-  std::uint64_t converted = 0;        ///< events in the output
-  std::uint32_t cpus = 0;             ///< CPUs that have events
-  std::uint32_t page_size = 0;        ///< bytes of a ring-buffer page in the output
-  bool checked = false;               ///< the output was read again and compared
+  std::uint64_t converted = 0;  ///< events in the output
+  std::uint32_t cpus = 0;       ///< CPUs that have events
+  std::uint32_t page_size = 0;  ///< bytes of a ring-buffer page in the output
+  bool checked = false;         ///< the output was read again and compared
   std::vector<LeftOut> left_out;
   std::vector<std::string> warnings;  ///< one line each: what may be shown otherwise than recorded
 };
