@@ -8,6 +8,8 @@ DESTDIR ?=
 JOBS ?= $(shell nproc)
 CTEST_ARGS ?=
 COVERAGE_ARGS ?=
+BENCH_ARGS ?=
+FUZZ_SECONDS ?= 60
 
 # $(call build,PRESET): CMake is asked to configure only when there is nothing to build from or the
 # presets changed; a changed CMakeLists.txt is ninja's business.
@@ -55,13 +57,26 @@ lint: ## check formatting, static analysis, scripts and licence lines
 	@scripts/lint
 
 .PHONY: verify
-verify: ## all of lint, check, sanitize and check-clang, up to the first that fails
-	@for stage in lint check sanitize check-clang; do \
+verify: ## all of lint, check, sanitize, check-clang and a short fuzz, up to the first that fails
+	@for stage in lint check sanitize check-clang 'fuzz FUZZ_SECONDS=20'; do \
 	  echo "== $$stage"; start=$$(date +%s); \
 	  $(MAKE) --no-print-directory $$stage && result=passed || result=FAILED; \
 	  echo "== $$stage $$result after $$(($$(date +%s) - start)) s"; \
 	  test $$result = passed || exit 1; \
 	done
+
+.PHONY: fuzz
+fuzz: ## look for inputs that break the converter, for FUZZ_SECONDS (60) seconds
+	@scripts/setup fuzz
+	$(call build,fuzz)
+	@scripts/fuzz build/fuzz $(FUZZ_SECONDS)
+
+.PHONY: bench
+bench: ## compare speed and memory with cat and perf's own commands (BENCH_ARGS='--help')
+	@scripts/setup bench
+	$(call build,release)
+	@cmake --build --preset release --target repeat_recording
+	@scripts/bench $(BENCH_ARGS) build/release
 
 .PHONY: coverage
 coverage: ## run the tests and report line coverage (COVERAGE_ARGS='--min FOLDER=PERCENT' demands)

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// repeat_recording IN OUT BYTES: writes the records of IN again and again, with times that move on,
+// until the data has at least BYTES bytes. For benchmarks, which want large inputs that are real.
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <vector>
+
+#include "perfdata/recording.h"
+#include "perfdata/sample.h"
+
+namespace perf2dat {
+namespace {
+
+using perfdata::FileSection;
+using perfdata::Record;
+using perfdata::RecordType;
+
+constexpr std::uint32_t kExit = 4;
+
+/// The offsets of all times in a data section, from its beginning.
+Expected<std::vector<std::uint64_t>> find_times(const perfdata::Recording& recording) {
+  const ByteOrder order = recording.header.order;
+  P2D_ASSIGN(const auto finder, perfdata::AttrFinder::create(recording.attrs, order));
+  std::vector<std::uint64_t> times;
+  auto stream = recording.records();
+  Record record{};
+  for (;;) {
+    P2D_ASSIGN(const bool more, stream.next(record));
+    if (!more) return times;
+    const std::uint64_t body =
+        record.offset + perfdata::kRecordHeaderSize - recording.header.data.offset;
+    if (record.type == RecordType::kSample) {
+      // IDENTIFIER, IP and TID come before TIME, each of 8 bytes.
+      const auto& attr = recording.attrs[finder.of_sample(record.body).value_or(0)];
+      std::uint64_t offset = 0;
+      for (const auto bit :
+           {perfdata::kSampleIdentifier, perfdata::kSampleIp, perfdata::kSampleTid}) {
+        if ((attr.sample_type & bit) != 0) offset += 8;
+      }
+      if ((attr.sample_type & perfdata::kSampleTime) != 0) times.push_back(body + offset);
+      continue;
+    }
+    if (record.type == RecordType::kFork || static_cast<std::uint32_t>(record.type) == kExit) {
+      times.push_back(body + 16);
+    }
+    const auto& attr = recording.attrs[finder.of_trailer(record.body).value_or(0)];
+    constexpr auto kKernelTypes = 64U;  // records of perf's own have no trailer
+    if (static_cast<std::uint32_t>(record.type) < kKernelTypes &&
+        perfdata::trailer_time(record, attr, order)) {
+      std::uint64_t from_end = 8;
+      for (const auto bit : {perfdata::kSampleId, perfdata::kSampleStreamId, perfdata::kSampleCpu,
+                             perfdata::kSampleIdentifier}) {
+        if ((attr.sample_type & bit) != 0) from_end += 8;
+      }
+      times.push_back(body + record.body.size() - from_end);
+    }
+  }
+}
+
+void write(std::ofstream& out, std::span<const std::byte> bytes) {
+  out.write(reinterpret_cast<const char*>(bytes.data()),
+            static_cast<std::streamsize>(bytes.size()));
+}
+
+Expected<void> repeat(const char* in, const char* out_path, std::uint64_t wanted) {
+  P2D_ASSIGN(const perfdata::Recording recording, perfdata::Recording::open(in));
+  const ByteOrder order = recording.header.order;
+  const FileSection section = recording.header.data;
+  P2D_ASSIGN(const auto times, find_times(recording));
+  P2D_ASSIGN(auto head, recording.file.read_exactly(0, section.offset, "the header"));
+  P2D_ASSIGN(auto data, recording.file.read_exactly(section.offset, section.size, "the data"));
+  const std::uint64_t tail_at = section.offset + section.size;
+  P2D_ASSIGN(auto tail, recording.file.read_exactly(tail_at, recording.file.size() - tail_at,
+                                                    "the features"));
+
+  std::uint64_t first = ~0ULL;
+  std::uint64_t last = 0;
+  for (const std::uint64_t at : times) {
+    const auto time = load<std::uint64_t>(data.data() + at, order);
+    if (time == 0) continue;  // of tasks that were there before
+    first = std::min(first, time);
+    last = std::max(last, time);
+  }
+  const std::uint64_t copies = std::max<std::uint64_t>(1, (wanted + data.size() - 1) / data.size());
+  const std::uint64_t grown = (copies - 1) * data.size();
+
+  constexpr std::size_t kDataSizeAt = 48;
+  store(head.data() + kDataSizeAt, section.size + grown, order);
+  const auto features =
+      std::count(recording.header.features.begin(), recording.header.features.end(), true);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(features); ++i) {
+    std::byte* const offset = tail.data() + i * 16;
+    store(offset, load<std::uint64_t>(offset, order) + grown, order);
+  }
+
+  std::ofstream out(out_path, std::ios::binary);
+  write(out, head);
+  for (std::uint64_t copy = 0; copy < copies; ++copy) {
+    write(out, data);
+    for (const std::uint64_t at : times) {
+      const auto time = load<std::uint64_t>(data.data() + at, order);
+      if (time != 0) store(data.data() + at, time + (last - first) + 1, order);
+    }
+  }
+  write(out, tail);
+  out.close();
+  if (!out) return output_error("cannot write {}", out_path);
+  return {};
+}
+
+}  // namespace
+}  // namespace perf2dat
+
+int main(int argc, char** argv) {
+  if (argc != 4) {
+    fmt::print(stderr, "usage: repeat_recording IN OUT BYTES\n");
+    return 2;
+  }
+  const auto done = perf2dat::repeat(argv[1], argv[2], std::strtoull(argv[3], nullptr, 10));
+  if (!done) fmt::print(stderr, "repeat_recording: {}\n", done.error().message);
+  return done ? 0 : 1;
+}
