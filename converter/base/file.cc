@@ -63,6 +63,20 @@ fs::path directory_of(const std::string& path) {
   return directory.empty() ? fs::path(".") : directory;
 }
 
+/// Where a chain of symbolic links ends, also when nothing is there.
+Expected<std::string> resolve_links(const std::string& path) {
+  constexpr int kMostLinks = 40;  // as many as the kernel follows
+  fs::path target = path;
+  for (int i = 0; i < kMostLinks; ++i) {
+    std::error_code error;
+    if (!fs::is_symlink(fs::symlink_status(target, error))) return target.string();
+    const auto next = fs::read_symlink(target, error);
+    if (error) return output_error("cannot write it: {}", error.message());
+    target = target.parent_path() / next;
+  }
+  return output_error("cannot write it: {}", std::generic_category().message(ELOOP));
+}
+
 std::string random_suffix() {
   static constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789";
   std::random_device random;
@@ -71,6 +85,13 @@ std::string random_suffix() {
   for (char& letter : suffix) letter = kLetters[pick(random)];
   return suffix;
 }
+
+/// A name beside `path`. The file's own name is no part of it: that may be as long as any can be.
+std::string temporary_name(const std::string& path) {
+  return (directory_of(path) / (".perf2dat." + random_suffix())).string();
+}
+
+Failure exists_already() { return output_error("it exists: use --force to replace it"); }
 
 // The command's own name of a file in /proc: linkat() from there needs no privilege.
 std::string proc_name(int fd) { return fmt::format("/proc/self/fd/{}", fd); }
@@ -171,20 +192,17 @@ Expected<void> ScratchFile::read_at(std::uint64_t offset, std::span<std::byte> i
 }
 
 Expected<OutputFile> OutputFile::create(const std::string& path, bool overwrite) {
-  std::string target = path;
   struct stat status {};
-  if (::lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode)) {
-    std::error_code error;
-    const auto resolved = fs::weakly_canonical(path, error);
-    if (!error) target = resolved.string();
-  }
-  if (::stat(target.c_str(), &status) == 0) {
+  if (::stat(path.c_str(), &status) == 0) {
     if (!S_ISREG(status.st_mode)) {
       return output_error("it exists and is not a regular file: name another output");
     }
-    if (!overwrite) return output_error("it exists: use --force to replace it");
+    if (!overwrite) return exists_already();
+  } else if (errno != ENOENT || path.empty()) {
+    return output_error("cannot write it: {}", reason());
   }
-  OutputFile file(target, overwrite);
+  P2D_ASSIGN(std::string target, resolve_links(path));
+  OutputFile file(std::move(target), overwrite);
   P2D_TRY(file.open_beside());
   return file;
 }
@@ -197,7 +215,7 @@ Expected<void> OutputFile::open_beside() {
   const auto directory = directory_of(path_);
   fd_ = FileDescriptor(::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666));
   if (!fd_.valid() && lacks_unnamed_files(errno)) {
-    temporary_ = fmt::format("{}.{}", path_, random_suffix());
+    temporary_ = temporary_name(path_);
     fd_ = FileDescriptor(
         ::open(temporary_.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0666));
     if (!fd_.valid()) temporary_.clear();
@@ -250,7 +268,7 @@ Expected<std::uint64_t> OutputFile::size() const {
 
 Expected<void> OutputFile::give_temporary_name() {
   for (int attempt = 0; attempt < 16; ++attempt) {
-    auto name = fmt::format("{}.{}", path_, random_suffix());
+    auto name = temporary_name(path_);
     if (::linkat(AT_FDCWD, proc_name(fd_.get()).c_str(), AT_FDCWD, name.c_str(),
                  AT_SYMLINK_FOLLOW) == 0) {
       temporary_ = std::move(name);
@@ -263,12 +281,21 @@ Expected<void> OutputFile::give_temporary_name() {
 
 Expected<void> OutputFile::publish() {
   if (!overwrite_) {
-    // A link never replaces, so a name that somebody has taken meanwhile stays theirs.
+    // Neither call replaces, so a name that somebody has taken meanwhile stays theirs. Not every
+    // file system has links, and not every one has this kind of rename.
+    if (!temporary_.empty()) {
+      if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE) ==
+          0) {
+        temporary_.clear();
+        return {};
+      }
+      if (errno == EEXIST) return exists_already();
+    }
     const auto source = temporary_.empty() ? proc_name(fd_.get()) : temporary_;
     if (::linkat(AT_FDCWD, source.c_str(), AT_FDCWD, path_.c_str(), AT_SYMLINK_FOLLOW) == 0) {
       return {};
     }
-    if (errno == EEXIST) return output_error("it exists: use --force to replace it");
+    if (errno == EEXIST) return exists_already();
     return output_error("cannot write it: {}", reason());
   }
   if (temporary_.empty()) P2D_TRY(give_temporary_name());

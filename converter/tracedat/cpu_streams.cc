@@ -81,14 +81,15 @@ CpuStreams::Stream& CpuStreams::stream_of(std::uint32_t cpu) {
 Expected<void> CpuStreams::append(std::uint32_t cpu, const RingEvent& event) {
   if (cpu > kHighestCpu) return output_error("a trace.dat can't hold events of CPU {}", cpu);
   Stream& stream = stream_of(cpu);
-  if (event.time < stream.last_time || event.payload.size() > packed_format_.largest_payload()) {
-    return append_late(cpu, event);
-  }
+  const bool after_large = event.time == stream.last_time && stream.last_is_large;
+  if (event.time < stream.last_time || after_large) return append_late(cpu, event);
+  stream.last_time = event.time;
+  stream.last_is_large = event.payload.size() > packed_format_.largest_payload();
+  if (stream.last_is_large) return append_late(cpu, event);
   if (!stream.packer.append(event)) {
     P2D_TRY(finish_page(stream));
     stream.packer.append(event);
   }
-  stream.last_time = event.time;
   return {};
 }
 

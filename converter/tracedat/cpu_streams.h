@@ -27,9 +27,9 @@ struct MemoryBudget {
 /// Sorts events per CPU with bounded memory, whatever their order.
 ///
 /// An event that is not before its CPU's last one is packed into a page at once; these pages are
-/// final. Any other is late: it waits with the others, and when they are too many, they are sorted
-/// and spilled as a run. At the end a CPU without late events is copied, and one with late events
-/// is merged from its pages and runs.
+/// final. Any other is late, and so is one that is too large for such a page: it waits with the
+/// others, and when they are too many, they are sorted and spilled as a run. At the end a CPU
+/// without late events is copied, and one with late events is merged from its pages and runs.
 ///
 ///   arrival     10 20 30 15 40 35          one CPU
 ///   pages       10 20 30 40                what is in order
@@ -63,6 +63,7 @@ class CpuStreams {
     explicit Stream(PageFormat format) : packer(format) {}
     PagePacker packer;
     std::uint64_t last_time = 0;
+    bool last_is_large = false;    // the event of last_time waits with the late ones
     std::vector<std::byte> pages;  // finished, not yet spilled
     std::vector<Extent> spilled;   // finished pages in the scratch file
     std::vector<Extent> runs;      // late events in the scratch file

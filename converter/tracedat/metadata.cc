@@ -115,10 +115,11 @@ std::vector<std::byte> buffer_option(const Metadata& metadata, const PageFormat&
 std::string cmdlines_text(const std::vector<Cmdline>& cmdlines) {
   std::string text;
   for (const auto& [pid, comm] : cmdlines) {
-    // What the reader would take for an empty line's end is no name.
-    if (comm.find_first_not_of(" \n") == std::string::npos) continue;
+    // The reader skips space before a name, so one of nothing else is an empty one.
+    if (comm.find_first_not_of(" \t\n\v\f\r") == std::string::npos) continue;
     std::string line = comm;
     std::replace(line.begin(), line.end(), '\n', '?');
+    std::replace(line.begin(), line.end(), '\0', '?');
     text += fmt::format("{} {}\n", pid, line);
   }
   return text;

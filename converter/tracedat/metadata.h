@@ -45,7 +45,7 @@ std::vector<std::byte> encode_metadata(const Metadata& metadata, const PageForma
                                        std::uint64_t file_size);
 
 /// saved_cmdlines' text: a line for each name. Names that would end the reader's parse are mended:
-/// an empty one is left out, a line break in one becomes a '?'.
+/// one of nothing but space is left out, a line break or NUL in one becomes a '?'.
 std::string cmdlines_text(const std::vector<Cmdline>& cmdlines);
 
 }  // namespace perf2dat::tracedat
