@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cctype>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -140,7 +141,9 @@ Expected<void> Conversion::read_formats() {
     for (const auto& text : system.formats) {
       const auto format = parse_event_format(text);
       if (!format) continue;
-      format_names_.emplace(format->id, fmt::format("{}:{}", system.name, format->name));
+      // The kernel's names are short. A copy of a long one for each format could ask for much
+      // memory.
+      format_names_.emplace(format->id, fmt::format("{:.100}:{:.100}", system.name, format->name));
       if (known_.common_pid.size == 0) known_.common_pid = field_of(*format, "common_pid");
       if (system.name != "sched" || format->name != "sched_switch") continue;
       known_.prev_comm = field_of(*format, "prev_comm");
@@ -168,6 +171,10 @@ Expected<void> Conversion::make_events() {
     if (event.name.empty()) {
       event.name = fmt::format("event type {} config {:#x}", attr.type, attr.config);
     }
+    // Messages with it are one line, whatever the file says.
+    std::replace_if(
+        event.name.begin(), event.name.end(),
+        [](char c) { return std::iscntrl(static_cast<unsigned char>(c)) != 0; }, '?');
     events_.push_back(std::move(event));
   }
   const bool any = std::any_of(events_.begin(), events_.end(),
@@ -290,6 +297,10 @@ Expected<void> Conversion::check_anything_converted() const {
     samples += event.samples;
     for (const auto& [reason, count] : event.left_out) reasons[reason] += count;
   }
+  if (samples == 0 && unknown_samples_ > 0) {
+    return input_error("its {} samples are of events that it does not describe: it is damaged",
+                       unknown_samples_);
+  }
   if (samples == 0) {
     return input_error("it has no samples of its tracepoints: they did not fire while it recorded");
   }
@@ -305,9 +316,15 @@ Expected<void> Conversion::check_anything_converted() const {
         "(--timestamp)",
         samples);
   }
+  if (reasons.contains(LeftOut::Reason::kNoCpu)) {
+    return input_error(
+        "none of its {} tracepoint samples tells its CPU: record with perf record --sample-cpu "
+        "or -a",
+        samples);
+  }
   return input_error(
-      "none of its {} tracepoint samples tells its CPU: record with perf record --sample-cpu or -a",
-      samples);
+      "all its {} tracepoint samples are of CPU ids above {}: no trace.dat can hold them", samples,
+      tracedat::kHighestCpu);
 }
 
 std::string uname_of(const perfdata::Features& features) {

@@ -50,12 +50,14 @@ Expected<void> read_event_names(ByteReader reader, std::vector<Attr>& attrs) {
     reader.skip(attr_size);
     const std::uint32_t ids = reader.u32();
     const auto name = read_string(reader);
+    // A recording of one event may have no ids.
+    Attr* named = ids == 0 && count == attrs.size() ? &attrs[i] : nullptr;
     for (std::uint32_t k = 0; k < ids && reader.ok(); ++k) {
       const auto found = by_id.find(reader.u64());
-      if (found != by_id.end()) found->second->name = name;
+      // All ids are of one event. A copy of the name for each could ask for much memory.
+      if (found != by_id.end() && named == nullptr) named = found->second;
     }
-    // A recording of one event may have no ids.
-    if (ids == 0 && count == attrs.size()) attrs[i].name = name;
+    if (named != nullptr) named->name = name;
   }
   if (!reader.ok()) return cut_short("the description of the events", reader);
   return {};

@@ -66,7 +66,10 @@ Expected<bool> RecordStream::next(Record& record) {
   position_ += size;
   if (record.type == RecordType::kAuxtrace) {
     // Its payload follows the record and is not counted in the record's size.
-    if (record.body.size() < 8) return beyond_end(kRecordHeaderSize + 8);
+    if (record.body.size() < 8) {
+      return input_error("the AUXTRACE record at offset {:#x} has {} bytes, too few for a size",
+                         record.offset, size);
+    }
     P2D_TRY(skip(load<std::uint64_t>(record.body.data(), order_)));
     record.body = {};
   }
