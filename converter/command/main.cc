@@ -61,7 +61,8 @@ struct Arguments {
 void declare(CLI::App& app, Arguments& arguments) {
   auto& convert = arguments.convert;
   auto* const input =
-      app.add_option("-i,--input", convert.input, "The recording to read [perf.data]");
+      app.add_option("-i,--input", convert.input, "The recording to read [perf.data]")
+          ->option_text("FILE");
   auto* const output =
       app.add_option("-o,--output,--to-trace-dat", convert.output, "The file to write [trace.dat]");
   app.add_option("IN", convert.input, "The recording to read, as -i")->excludes(input);
@@ -69,8 +70,11 @@ void declare(CLI::App& app, Arguments& arguments) {
   app.add_flag("-f,--force", convert.overwrite, "Replace an output that exists");
   app.add_flag("--check", convert.check,
                "Read the output again and compare its events with the recording's");
-  auto* const verbose = app.add_flag("-v,--verbose", arguments.verbose, "Tell more");
-  app.add_flag("-q,--quiet", arguments.quiet, "Print errors only")->excludes(verbose);
+  auto* const verbose =
+      app.add_flag("-v,--verbose", arguments.verbose, "Tell more")->option_text(" ");
+  app.add_flag("-q,--quiet", arguments.quiet, "Print errors only")
+      ->option_text(" ")
+      ->excludes(verbose);
   app.set_version_flag("--version", fmt::format("perf2dat {}", perf2dat::version()));
   app.get_formatter()->column_width(34);
   app.footer(

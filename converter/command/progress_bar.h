@@ -9,8 +9,9 @@ namespace perf2dat::command {
 /// A bar on standard error for work that takes over a second.
 class ProgressBar {
  public:
-  /// Disabled, it never shows.
-  explicit ProgressBar(bool enabled) : enabled_(enabled) {}
+  /// Disabled, it never shows. It stays hidden for `delay`: short work needs none.
+  explicit ProgressBar(bool enabled, std::chrono::milliseconds delay = std::chrono::seconds(1))
+      : enabled_(enabled), next_(Clock::now() + delay) {}
 
   /// Shows how much is done; cheap enough to be called often.
   void show(std::uint64_t done, std::uint64_t total);
@@ -23,7 +24,7 @@ class ProgressBar {
 
   bool enabled_;
   bool visible_ = false;
-  Clock::time_point next_ = Clock::now() + std::chrono::seconds(1);
+  Clock::time_point next_;
 };
 
 }  // namespace perf2dat::command
