@@ -32,6 +32,7 @@ std::uint64_t hash(const tracedat::RingEvent& event) {
 }  // namespace
 
 void Digest::add(const tracedat::RingEvent& event) {
+  if (event.is_mark()) return;
   ++events;
   first_time = std::min(first_time, event.time);
   last_time = std::max(last_time, event.time);

@@ -17,6 +17,7 @@ struct Digest {
   std::uint64_t last_time = 0;       ///< nanoseconds
   std::uint64_t hash_sum = 0;        ///< of every event's time and payload
 
+  /// Marks of missing events do not count.
   void add(const tracedat::RingEvent& event);
 };
 

@@ -2,9 +2,6 @@
 #include "tracedat/cpu_streams.h"
 
 #include <algorithm>
-#include <bit>
-#include <memory>
-#include <queue>
 #include <tuple>
 #include <utility>
 
@@ -13,51 +10,11 @@ namespace {
 
 // Finished pages of a CPU are spilled in pieces of this many bytes: large enough for the disk,
 // small enough to be in the processor's cache still.
-constexpr std::size_t kSpillSize = 256U << 10U;
+constexpr std::size_t kLargestSpill = 256U << 10U;
 
 constexpr std::uint64_t align_up(std::uint64_t value, std::uint64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
 }
-
-/// Packs events into pages and writes these to the output from an offset on.
-class PageSink {
- public:
-  PageSink(OutputFile& out, PageFormat format, std::uint64_t offset)
-      : out_(out), packer_(format), offset_(offset) {}
-
-  Expected<void> append(const RingEvent& event) {
-    if (packer_.append(event)) return {};
-    P2D_TRY(finish_page());
-    packer_.append(event);
-    return {};
-  }
-
-  /// Returns the offset after the last page.
-  Expected<std::uint64_t> finish() {
-    if (!packer_.empty()) P2D_TRY(finish_page());
-    P2D_TRY(flush());
-    return offset_;
-  }
-
- private:
-  Expected<void> finish_page() {
-    const auto page = packer_.take();
-    pages_.insert(pages_.end(), page.begin(), page.end());
-    return pages_.size() < kSpillSize ? Expected<void>{} : flush();
-  }
-
-  Expected<void> flush() {
-    P2D_TRY(out_.write_at(offset_, pages_));
-    offset_ += pages_.size();
-    pages_.clear();
-    return {};
-  }
-
-  OutputFile& out_;
-  PagePacker packer_;
-  std::uint64_t offset_;
-  std::vector<std::byte> pages_;
-};
 
 }  // namespace
 
@@ -68,7 +25,14 @@ CpuStreams::CpuStreams(PageFormat format, std::string output_path, MemoryBudget 
       budget_(budget) {}
 
 std::uint32_t CpuStreams::highest_cpu() const {
-  return streams_.empty() ? 0 : streams_.rbegin()->first;
+  const auto highest = std::find_if(streams_.rbegin(), streams_.rend(),
+                                    [](const auto& each) { return each.second.has_events; });
+  return highest == streams_.rend() ? 0 : highest->first;
+}
+
+// Thousands of CPUs share the budget.
+std::size_t CpuStreams::spill_size() const {
+  return std::min(kLargestSpill, budget_.pages / std::max<std::size_t>(1, streams_.size()));
 }
 
 CpuStreams::Stream& CpuStreams::stream_of(std::uint32_t cpu) {
@@ -81,6 +45,11 @@ CpuStreams::Stream& CpuStreams::stream_of(std::uint32_t cpu) {
 Expected<void> CpuStreams::append(std::uint32_t cpu, const RingEvent& event) {
   if (cpu > kHighestCpu) return output_error("a trace.dat can't hold events of CPU {}", cpu);
   Stream& stream = stream_of(cpu);
+  if (event.is_mark()) {
+    stream.missed += event.missed;
+  } else if (!std::exchange(stream.has_events, true)) {
+    ++cpus_;
+  }
   const bool after_large = event.time == stream.last_time && stream.last_is_large;
   if (event.time < stream.last_time || after_large) return append_late(cpu, event);
   stream.last_time = event.time;
@@ -101,8 +70,8 @@ Expected<void> CpuStreams::append_late(std::uint32_t cpu, const RingEvent& event
     }
     format_.page_size *= 2;
   }
-  late_.push_back(
-      {cpu, static_cast<std::uint32_t>(event.payload.size()), event.time, late_bytes_.size()});
+  late_.push_back({cpu, static_cast<std::uint32_t>(event.payload.size()), event.time, event.missed,
+                   late_bytes_.size()});
   late_bytes_.insert(late_bytes_.end(), event.payload.begin(), event.payload.end());
   const std::size_t used = late_bytes_.size() + late_.size() * sizeof(LateEvent);
   return used < budget_.late_events ? Expected<void>{} : spill_late_events();
@@ -111,12 +80,7 @@ Expected<void> CpuStreams::append_late(std::uint32_t cpu, const RingEvent& event
 Expected<void> CpuStreams::finish_page(Stream& stream) {
   const auto page = stream.packer.take();
   stream.pages.insert(stream.pages.end(), page.begin(), page.end());
-  buffered_pages_ += page.size();
-  if (stream.pages.size() >= kSpillSize) return spill_pages(stream);
-  if (buffered_pages_ >= budget_.pages) {
-    for (auto& [cpu, each] : streams_) P2D_TRY(spill_pages(each));
-  }
-  return {};
+  return stream.pages.size() < spill_size() ? Expected<void>{} : spill_pages(stream);
 }
 
 Expected<ScratchFile*> CpuStreams::scratch() {
@@ -131,14 +95,14 @@ Expected<void> CpuStreams::spill_pages(Stream& stream) {
   if (stream.pages.empty()) return {};
   P2D_ASSIGN(ScratchFile* const file, scratch());
   P2D_ASSIGN(const std::uint64_t offset, file->append(stream.pages));
-  auto& spilled = stream.spilled;
-  if (!spilled.empty() && spilled.back().offset + spilled.back().size == offset) {
-    spilled.back().size += stream.pages.size();
+  auto& extents = stream.spilled.pages;
+  if (!extents.empty() && extents.back().offset + extents.back().size == offset) {
+    extents.back().size += stream.pages.size();
   } else {
-    spilled.push_back({offset, stream.pages.size()});
+    extents.push_back({offset, stream.pages.size()});
   }
-  buffered_pages_ -= stream.pages.size();
   stream.pages.clear();
+  if (stream.pages.capacity() > 2 * spill_size()) stream.pages = {};
   return {};
 }
 
@@ -151,11 +115,12 @@ Expected<void> CpuStreams::spill_late_events() {
   std::vector<std::byte> run;
   for (std::size_t i = 0; i < late_.size(); ++i) {
     const LateEvent& event = late_[i];
-    RunSource::encode({event.time, std::span(late_bytes_).subspan(event.at, event.size)}, run);
+    RunCursor::encode(
+        {event.time, std::span(late_bytes_).subspan(event.at, event.size), event.missed}, run);
     const bool last_of_cpu = i + 1 == late_.size() || late_[i + 1].cpu != event.cpu;
     if (!last_of_cpu) continue;
     P2D_ASSIGN(const std::uint64_t offset, file->append(run));
-    stream_of(event.cpu).runs.push_back({offset, run.size()});
+    stream_of(event.cpu).spilled.runs.push_back({offset, run.size()});
     run.clear();
   }
   late_.clear();
@@ -167,57 +132,52 @@ Expected<std::vector<CpuRange>> CpuStreams::write(OutputFile& out, std::uint64_t
   P2D_TRY(spill_late_events());
   std::vector<CpuRange> ranges;
   offset = align_up(offset, format_.page_size);
-  for (auto& [cpu, stream] : streams_) {
-    if (!stream.packer.empty()) P2D_TRY(finish_page(stream));
-    const bool as_packed = stream.runs.empty() && format_.page_size == packed_format_.page_size;
-    P2D_ASSIGN(const std::uint64_t end,
-               as_packed ? copy(stream, out, offset) : merge(stream, out, offset));
-    ranges.push_back({cpu, offset, end - offset});
+  by_cpu_.clear();
+  // What is written is freed at once: the last page of each of many CPUs adds up.
+  while (!streams_.empty()) {
+    auto node = streams_.extract(streams_.begin());
+    Stream& stream = node.mapped();
+    if (!stream.has_events) {
+      unplaced_missed_ += stream.missed;
+      continue;
+    }
+    P2D_ASSIGN(const std::uint64_t end, write_stream(stream, out, offset));
+    ranges.push_back({node.key(), offset, end - offset});
     offset = end;
   }
   return ranges;
 }
 
+Expected<std::uint64_t> CpuStreams::write_stream(Stream& stream, OutputFile& out,
+                                                 std::uint64_t offset) {
+  // A mark may be left over in the packer; a late event may still come after it.
+  const RingEvent last_mark{stream.last_time, {}, stream.packer.pending_missed()};
+  if (!stream.packer.empty()) P2D_TRY(finish_page(stream));
+  if (stream.spilled.runs.empty() && format_.page_size == packed_format_.page_size) {
+    unplaced_missed_ += last_mark.missed;
+    return copy(stream, out, offset);
+  }
+  P2D_TRY(spill_pages(stream));
+  P2D_ASSIGN(ScratchFile* const file, scratch());
+  if (last_mark.is_mark()) {
+    std::vector<std::byte> run;
+    RunCursor::encode(last_mark, run);
+    P2D_ASSIGN(const std::uint64_t at, file->append(run));
+    stream.spilled.runs.push_back({at, run.size()});
+  }
+  P2D_ASSIGN(const auto merged,
+             merge_pages(*file, stream.spilled, packed_format_, format_, out, offset));
+  unplaced_missed_ += merged.unplaced_missed;
+  return merged.end;
+}
+
 Expected<std::uint64_t> CpuStreams::copy(Stream& stream, OutputFile& out, std::uint64_t offset) {
-  for (const Extent& extent : stream.spilled) {
+  for (const Extent& extent : stream.spilled.pages) {
     P2D_TRY(out.copy_from(*scratch_, extent.offset, extent.size, offset));
     offset += extent.size;
   }
   P2D_TRY(out.write_at(offset, stream.pages));
-  offset += stream.pages.size();
-  buffered_pages_ -= stream.pages.size();
-  stream.pages = {};
-  return offset;
-}
-
-Expected<std::uint64_t> CpuStreams::merge(Stream& stream, OutputFile& out, std::uint64_t offset) {
-  P2D_TRY(spill_pages(stream));
-  P2D_ASSIGN(ScratchFile* const file, scratch());
-
-  // In the order of arrival: the pages first, then the runs from old to new.
-  std::vector<std::unique_ptr<EventSource>> sources;
-  sources.push_back(std::make_unique<PageSource>(*file, packed_format_, stream.spilled));
-  for (const Extent& run : stream.runs) {
-    sources.push_back(std::make_unique<RunSource>(*file, run));
-  }
-
-  using Head = std::pair<std::uint64_t, std::size_t>;  // time, source
-  std::priority_queue<Head, std::vector<Head>, std::greater<>> heads;
-  const auto step = [&](std::size_t source) -> Expected<void> {
-    P2D_ASSIGN(const bool more, sources[source]->advance());
-    if (more) heads.emplace(sources[source]->current().time, source);
-    return {};
-  };
-  for (std::size_t source = 0; source < sources.size(); ++source) P2D_TRY(step(source));
-
-  PageSink sink(out, format_, offset);
-  while (!heads.empty()) {
-    const std::size_t source = heads.top().second;
-    heads.pop();
-    P2D_TRY(sink.append(sources[source]->current()));
-    P2D_TRY(step(source));
-  }
-  return sink.finish();
+  return offset + stream.pages.size();
 }
 
 }  // namespace perf2dat::tracedat

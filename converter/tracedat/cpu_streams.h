@@ -13,8 +13,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "tracedat/metadata.h"
+#include "tracedat/page_merger.h"
 #include "tracedat/ring_page.h"
-#include "tracedat/run_reader.h"
+#include "tracedat/spilled.h"
 
 namespace perf2dat::tracedat {
 
@@ -43,11 +44,12 @@ class CpuStreams {
   /// Scratch files are made in the directory of `output_path`.
   CpuStreams(PageFormat format, std::string output_path, MemoryBudget budget = {});
 
-  /// Takes an event of a CPU up to kHighestCpu. A payload that no page of kLargestPage bytes holds
-  /// is an error.
+  /// Takes an event, or the mark of missing ones, of a CPU up to kHighestCpu. A payload that no
+  /// page of kLargestPage bytes holds is an error.
   Expected<void> append(std::uint32_t cpu, const RingEvent& event);
 
-  std::uint32_t cpus() const { return static_cast<std::uint32_t>(streams_.size()); }
+  /// How many CPUs have events.
+  std::uint32_t cpus() const { return cpus_; }
   std::uint32_t highest_cpu() const;
 
   /// The page format of the output: the recorded machine's, or one of larger pages when an event
@@ -58,20 +60,25 @@ class CpuStreams {
   /// after `offset`. The last call.
   Expected<std::vector<CpuRange>> write(OutputFile& out, std::uint64_t offset);
 
+  /// Missing events whose mark had no event after it to go with. Known after `write()`.
+  std::uint64_t unplaced_missed() const { return unplaced_missed_; }
+
  private:
   struct Stream {
     explicit Stream(PageFormat format) : packer(format) {}
     PagePacker packer;
+    bool has_events = false;
+    std::uint64_t missed = 0;  // all marks together
     std::uint64_t last_time = 0;
     bool last_is_large = false;    // the event of last_time waits with the late ones
     std::vector<std::byte> pages;  // finished, not yet spilled
-    std::vector<Extent> spilled;   // finished pages in the scratch file
-    std::vector<Extent> runs;      // late events in the scratch file
+    SpilledStream spilled;         // in the scratch file
   };
   struct LateEvent {
     std::uint32_t cpu;
     std::uint32_t size;
     std::uint64_t time;
+    std::uint64_t missed;
     std::size_t at;  // in late_bytes_
   };
 
@@ -81,8 +88,9 @@ class CpuStreams {
   Expected<void> spill_pages(Stream& stream);
   Expected<void> spill_late_events();
   Expected<ScratchFile*> scratch();
+  std::size_t spill_size() const;
+  Expected<std::uint64_t> write_stream(Stream& stream, OutputFile& out, std::uint64_t offset);
   Expected<std::uint64_t> copy(Stream& stream, OutputFile& out, std::uint64_t offset);
-  Expected<std::uint64_t> merge(Stream& stream, OutputFile& out, std::uint64_t offset);
 
   PageFormat packed_format_;  // of the pages that are packed on arrival
   PageFormat format_;
@@ -90,7 +98,8 @@ class CpuStreams {
   MemoryBudget budget_;
   std::map<std::uint32_t, Stream> streams_;
   std::vector<Stream*> by_cpu_;
-  std::size_t buffered_pages_ = 0;  // bytes
+  std::uint32_t cpus_ = 0;
+  std::uint64_t unplaced_missed_ = 0;
   std::vector<LateEvent> late_;
   std::vector<std::byte> late_bytes_;
   std::optional<ScratchFile> scratch_;

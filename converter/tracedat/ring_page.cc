@@ -2,6 +2,7 @@
 #include "tracedat/ring_page.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace perf2dat::tracedat {
 namespace {
@@ -23,6 +24,12 @@ std::byte* PagePacker::grow(std::size_t size) {
 }
 
 bool PagePacker::append(const RingEvent& event) {
+  if (event.is_mark()) {
+    // A page can be marked at its beginning only.
+    if (!page_.empty()) return false;
+    missed_ = event.missed > kUnknownNumber - missed_ ? kUnknownNumber : missed_ + event.missed;
+    return true;
+  }
   const std::size_t payload = padded_to_word(event.payload.size());
   // An empty payload has no short form: type_len 0 means that the next word is the length.
   const bool is_short = payload != 0 && payload <= kLargestShortPayload;
@@ -33,7 +40,9 @@ bool PagePacker::append(const RingEvent& event) {
   // A page's own time has 64 bits, so a longer gap than a time extend can tell begins a page.
   if (delta >> kTimeExtendBits != 0) return false;
   const std::size_t used = page_.empty() ? format_.header_size() : page_.size();
-  if (used + (extend ? 8 : 0) + record > format_.page_size) return false;
+  // A marked page keeps room for the number, unless its only event needs all of it.
+  const std::size_t reserved = missed_ != 0 && !page_.empty() ? format_.commit_size : 0;
+  if (used + (extend ? 8 : 0) + record + reserved > format_.page_size) return false;
 
   if (page_.empty()) begin(event.time);
   if (extend) {
@@ -60,14 +69,25 @@ bool PagePacker::append(const RingEvent& event) {
 
 std::span<const std::byte> PagePacker::take() {
   if (page_.empty()) begin(0);
-  const std::uint64_t commit = page_.size() - format_.header_size();
-  std::byte* const at = page_.data() + 8;
-  if (format_.commit_size == 8) {
-    store(at, commit, format_.order);
-  } else {
-    store(at, static_cast<std::uint32_t>(commit), format_.order);
-  }
+  const std::size_t end = page_.size();
+  std::uint64_t commit = end - format_.header_size();
   page_.resize(format_.page_size);
+  const auto put_long = [&](std::size_t at, std::uint64_t value) {
+    if (format_.commit_size == 8) {
+      store(page_.data() + at, value, format_.order);
+    } else {
+      store(page_.data() + at, static_cast<std::uint32_t>(value), format_.order);
+    }
+  };
+  if (missed_ != 0) {
+    commit |= kCommitMissedEvents;
+    if (missed_ != kUnknownNumber && end + format_.commit_size <= format_.page_size) {
+      commit |= kCommitMissedStored;
+      put_long(end, missed_);
+    }
+    missed_ = 0;
+  }
+  put_long(8, commit);
   taken_.swap(page_);
   page_.clear();
   return taken_;
@@ -89,6 +109,18 @@ PageReader::PageReader(PageFormat format, std::span<const std::byte> page)
     return;
   }
   end_ = position_ + static_cast<std::size_t>(size);
+  marked_ = (commit_ & kCommitMissedEvents) != 0;
+}
+
+RingEvent PageReader::missed_mark() const {
+  RingEvent mark{time_, {}, kUnknownNumber};
+  const bool stored = (commit_ & kCommitMissedStored) != 0;
+  if (stored && page_.size() - end_ >= format_.commit_size) {
+    const std::byte* const at = page_.data() + end_;
+    mark.missed = format_.commit_size == 8 ? load<std::uint64_t>(at, format_.order)
+                                           : load<std::uint32_t>(at, format_.order);
+  }
+  return mark;
 }
 
 std::optional<RingEvent> PageReader::fail(const char* rule) {
@@ -97,6 +129,10 @@ std::optional<RingEvent> PageReader::fail(const char* rule) {
 }
 
 std::optional<RingEvent> PageReader::next() {
+  if (std::exchange(marked_, false)) {
+    const RingEvent mark = missed_mark();
+    if (mark.is_mark()) return mark;
+  }
   while (damage_ == nullptr && position_ < end_) {
     const auto word_at = [&](std::size_t at) {
       return load<std::uint32_t>(page_.data() + at, format_.order);
@@ -131,7 +167,7 @@ std::optional<RingEvent> PageReader::next() {
     }
     if (size > end_ - position_ - header) return fail("a record reaches beyond commit");
     time_ += time_delta;
-    const RingEvent event{time_, page_.subspan(position_ + header, size)};
+    const RingEvent event{time_, page_.subspan(position_ + header, size), 0};
     position_ += header + padded_to_word(size);
     return event;
   }

@@ -51,7 +51,8 @@ inline constexpr unsigned kTimeDeltaBits = 27;
 /// A time extend record has 27 + 32 bits for its delta.
 inline constexpr unsigned kTimeExtendBits = 59;
 
-/// Bits of the commit word above its byte count.
+/// Bits of the commit word above its byte count. The number of missed events, a long of the kernel,
+/// follows the last record when kCommitMissedStored is set.
 inline constexpr std::uint64_t kCommitMissedEvents = 1ULL << 31U;
 inline constexpr std::uint64_t kCommitMissedStored = 1ULL << 30U;
 inline constexpr std::uint64_t kCommitMask = (1ULL << 27U) - 1;
@@ -73,10 +74,17 @@ constexpr RecordWord decode_record_word(ByteOrder order, std::uint32_t word) {
                                      : RecordWord{word >> kTimeDeltaBits, word & kDeltaMask};
 }
 
-/// An event as a ring buffer holds it.
+/// The number of missed events when a page only tells that there were some.
+inline constexpr std::uint64_t kUnknownNumber = ~0ULL;
+
+/// An event as a ring buffer holds it, or a mark that events are missing.
 struct RingEvent {
-  std::uint64_t time;  ///< nanoseconds
+  std::uint64_t time = 0;  ///< nanoseconds
   std::span<const std::byte> payload;
+  /// Not 0: this is no event, but the mark that so many are missing here.
+  std::uint64_t missed = 0;
+
+  bool is_mark() const { return missed != 0; }
 };
 
 /// Fills one page after another with events.
@@ -85,13 +93,19 @@ class PagePacker {
   explicit PagePacker(PageFormat format) : format_(format) {}
 
   /// Appends an event. False: the page has no room for it; `take()` the page and append again.
-  /// An event whose payload is at most `format.largest_payload()` fits an empty page.
-  /// `event.time` is not before the time of the event appended last.
+  /// An event whose payload is at most `format.largest_payload()` fits an empty page, and so does a
+  /// mark, which goes with the page that begins after it. `event.time` is not before the time of
+  /// the event appended last.
   bool append(const RingEvent& event);
 
+  /// No event is on the page.
   bool empty() const { return page_.empty(); }
 
-  /// The finished page, `page_size` bytes. The packer is empty afterwards.
+  /// Events that are missing since the last one, with none after them yet.
+  std::uint64_t pending_missed() const { return page_.empty() ? missed_ : 0; }
+
+  /// The finished page, `page_size` bytes, valid until the packer is used again. The packer is
+  /// empty afterwards.
   std::span<const std::byte> take();
 
  private:
@@ -104,9 +118,11 @@ class PagePacker {
   std::vector<std::byte> page_;
   std::vector<std::byte> taken_;
   std::uint64_t last_time_ = 0;
+  std::uint64_t missed_ = 0;  // before the page's first event
 };
 
-/// Reads the events of one page. Anything may be in it.
+/// Reads the events of one page, and before them the mark of missed ones if it has one. Anything
+/// may be in it.
 class PageReader {
  public:
   PageReader(PageFormat format, std::span<const std::byte> page);
@@ -122,6 +138,7 @@ class PageReader {
 
  private:
   std::optional<RingEvent> fail(const char* rule);
+  RingEvent missed_mark() const;
 
   PageFormat format_;
   std::span<const std::byte> page_;
@@ -129,6 +146,7 @@ class PageReader {
   std::uint64_t commit_ = 0;
   std::size_t position_ = 0;
   std::size_t end_ = 0;
+  bool marked_ = false;  // the mark is still to be given
   const char* damage_ = nullptr;
 };
 

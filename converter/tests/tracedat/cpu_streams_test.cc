@@ -18,7 +18,6 @@
 #include "testing/files.h"
 #include "testing/limits.h"
 #include "tracedat/reader.h"
-#include "tracedat/run_reader.h"
 
 namespace perf2dat::tracedat {
 namespace {
@@ -483,105 +482,6 @@ TEST_F(CpuStreamsTest, ReportsThatTheOutputCannotBeWritten) {
     EXPECT_THAT(error_of(failing.write(out, 10'000), Error::Kind::kOutput),
                 HasSubstr("cannot write it: "));
   }
-}
-
-// What reads the scratch file back.
-
-class EventSourceTest : public ::testing::Test {
- protected:
-  ScratchFile& file() { return file_; }
-
-  static std::vector<Event> events_of(EventSource& source) {
-    std::vector<Event> events;
-    while (value_of(source.advance())) {
-      const auto& payload = source.current().payload;
-      events.push_back(
-          {source.current().time, {reinterpret_cast<const char*>(payload.data()), payload.size()}});
-    }
-    return events;
-  }
-
- private:
-  TemporaryDirectory directory_;
-  ScratchFile file_ = value_of(ScratchFile::create_beside(directory_.path("out.dat")));
-};
-
-TEST_F(EventSourceTest, ReadsThePagesOfSeveralPlacesInOrder) {
-  const std::string between(100, 'z');
-  std::vector<Extent> extents;
-  PagePacker packer(kFormat);
-  for (const std::vector<std::uint64_t>& times :
-       std::vector<std::vector<std::uint64_t>>{{1, 2}, {3}, {4, 5, 6}}) {
-    value_of(file().append(bytes_of(between)));
-    for (const std::uint64_t time : times) ASSERT_TRUE(packer.append({time, bytes_of("abcd")}));
-    extents.push_back({value_of(file().append(packer.take())), 4096});
-  }
-  ASSERT_TRUE(packer.append({7, bytes_of("efgh")}));
-  value_of(file().append(packer.take()));
-  extents.back().size += 4096;
-  PageSource source(file(), kFormat, extents);
-  EXPECT_THAT(events_of(source),
-              ElementsAre(Event{1, "abcd"}, Event{2, "abcd"}, Event{3, "abcd"}, Event{4, "abcd"},
-                          Event{5, "abcd"}, Event{6, "abcd"}, Event{7, "efgh"}));
-  EXPECT_FALSE(value_of(source.advance()));
-}
-
-TEST_F(EventSourceTest, HasNoEventsWithoutPages) {
-  PageSource source(file(), kFormat, {});
-  EXPECT_FALSE(value_of(source.advance()));
-  PageSource empty(file(), kFormat, {{0, 0}});
-  EXPECT_FALSE(value_of(empty.advance()));
-}
-
-TEST_F(EventSourceTest, ReportsAPageThatIsNotWhatWasWritten) {
-  const std::string damaged(4096, '\xff');
-  value_of(file().append(bytes_of(damaged)));
-  PageSource source(file(), kFormat, {{0, 4096}});
-  EXPECT_EQ(error_of(source.advance(), Error::Kind::kOutput),
-            "the scratch file beside the output was changed by somebody: commit reaches beyond "
-            "the page");
-}
-
-TEST_F(EventSourceTest, ReportsAScratchFileThatBecameShorter) {
-  PageSource pages(file(), kFormat, {{0, 4096}});
-  EXPECT_EQ(error_of(pages.advance(), Error::Kind::kOutput),
-            "the scratch file beside the output became shorter");
-  RunSource run(file(), {0, 100});
-  EXPECT_EQ(error_of(run.advance(), Error::Kind::kOutput),
-            "the scratch file beside the output became shorter");
-}
-
-TEST_F(EventSourceTest, ReadsARunsEventsInOrder) {
-  std::vector<std::byte> run;
-  const std::string large(40'000, 'x');
-  RunSource::encode({1, bytes_of("abcd")}, run);
-  RunSource::encode({2, {}}, run);
-  RunSource::encode({3, bytes_of(large)}, run);
-  RunSource::encode({3, bytes_of("y")}, run);
-  const std::string before(100, 'z');
-  value_of(file().append(bytes_of(before)));
-  const std::uint64_t offset = value_of(file().append(run));
-  value_of(file().append(bytes_of(before)));
-  RunSource source(file(), {offset, run.size()});
-  EXPECT_THAT(events_of(source),
-              ElementsAre(Event{1, "abcd"}, Event{2, ""}, Event{3, large}, Event{3, "y"}));
-  EXPECT_FALSE(value_of(source.advance()));
-}
-
-TEST_F(EventSourceTest, ReportsARunThatIsNotWhatWasWritten) {
-  std::vector<std::byte> run;
-  RunSource::encode({1, bytes_of("abcd")}, run);
-  run[8] = std::byte{5};
-  run[11] = std::byte{5};
-  value_of(file().append(run));
-  value_of(file().append(run));
-  // A header that is not whole, and one that promises more than the run has.
-  RunSource cut(file(), {0, 11});
-  EXPECT_EQ(error_of(cut.advance(), Error::Kind::kOutput),
-            "the scratch file beside the output was changed by somebody");
-  RunSource damaged(file(), {0, run.size()});
-  EXPECT_EQ(error_of(damaged.advance(), Error::Kind::kOutput),
-            "the scratch file beside the output was changed by somebody");
 }
 
 }  // namespace
