@@ -115,24 +115,29 @@ void FileDescriptor::reset() {
   if (fd_ >= 0) ::close(std::exchange(fd_, -1));
 }
 
-Expected<InputFile> InputFile::open(const std::string& path) {
-  // O_NONBLOCK: opening a FIFO without a writer must not hang.
-  FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+Expected<FileDescriptor> open_for_reading(const std::string& path) {
+  FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.valid()) {
     return input_error("cannot open it: {}{}", reason(),
                        errno == ENOENT ? " (perf record writes one)" : "");
   }
+  return fd;
+}
+
+bool is_regular_file(const FileDescriptor& fd) {
   struct stat status {};
-  if (::fstat(fd.get(), &status) != 0) {
-    return input_error("cannot read it: {}", reason());
-  }
-  if (S_ISDIR(status.st_mode)) {
-    return input_error(
-        "it is a directory: recordings of perf record --threads are not supported yet");
-  }
-  if (!S_ISREG(status.st_mode)) {
-    return input_error("it is not a regular file: save the recording to a file first");
-  }
+  return ::fstat(fd.get(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+Expected<InputFile> InputFile::open(const std::string& path) {
+  P2D_ASSIGN(auto fd, open_for_reading(path));
+  return adopt(std::move(fd));
+}
+
+Expected<InputFile> InputFile::adopt(FileDescriptor fd) {
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0) return input_error("cannot read it: {}", reason());
+  if (!S_ISREG(status.st_mode)) return input_error("it is not a regular file");
   return InputFile(std::move(fd), static_cast<std::uint64_t>(status.st_size));
 }
 

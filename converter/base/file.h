@@ -30,11 +30,18 @@ class FileDescriptor {
   int fd_ = -1;
 };
 
+/// Opens a file, a FIFO or a device for reading. Errors are of kind kInput.
+Expected<FileDescriptor> open_for_reading(const std::string& path);
+
+bool is_regular_file(const FileDescriptor& fd);
+
 /// A regular file that is read by offset. Errors are of kind kInput; they call the file "it", as
 /// the caller knows its name.
 class InputFile {
  public:
   static Expected<InputFile> open(const std::string& path);
+  /// Takes a descriptor of a regular file.
+  static Expected<InputFile> adopt(FileDescriptor fd);
 
   std::uint64_t size() const { return size_; }
   /// Whether `path` leads to this very file.
@@ -65,6 +72,8 @@ class ScratchFile {
   Expected<std::uint64_t> append(std::span<const std::byte> bytes);
   Expected<void> read_at(std::uint64_t offset, std::span<std::byte> into) const;
   int descriptor() const { return fd_.get(); }
+  /// Gives the file away, to be read in other ways.
+  FileDescriptor take_descriptor() { return std::move(fd_); }
 
  private:
   explicit ScratchFile(FileDescriptor fd) : fd_(std::move(fd)) {}

@@ -30,6 +30,8 @@ ExitStatus status_of(Error::Kind kind) {
   switch (kind) {
     case Error::Kind::kInput:
       return kBadInput;
+    case Error::Kind::kUsage:
+      return kBadUsage;
     case Error::Kind::kOutput:
       return kBadOutput;
     case Error::Kind::kCheck:
@@ -60,14 +62,21 @@ struct Arguments {
 
 void declare(CLI::App& app, Arguments& arguments) {
   auto& convert = arguments.convert;
-  auto* const input =
-      app.add_option("-i,--input", convert.input, "The recording to read [perf.data]")
-          ->option_text("FILE");
+  auto* const input = app.add_option("-i,--input", convert.input,
+                                     "The recording to read, - for standard input [perf.data]")
+                          ->option_text("FILE");
   auto* const output =
       app.add_option("-o,--output,--to-trace-dat", convert.output, "The file to write [trace.dat]");
   app.add_option("IN", convert.input, "The recording to read, as -i")->excludes(input);
   app.add_option("OUT", convert.output, "The file to write, as -o")->excludes(output);
   app.add_flag("-f,--force", convert.overwrite, "Replace an output that exists");
+  app.add_option("--time", convert.time,
+                 "Only events in windows of time, as perf script --time: START,STOP or 10%/2 or "
+                 "0%-10%")
+      ->option_text("WINDOWS");
+  app.add_option("--tracing-dir", convert.tracing_dir,
+                 "Event formats for a recording that lacks them: a copy of /sys/kernel/tracing")
+      ->option_text("DIR");
   app.add_flag("--check", convert.check,
                "Read the output again and compare its events with the recording's");
   auto* const verbose =

@@ -10,15 +10,16 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "convert/digest.h"
+#include "convert/tracepoint_fields.h"
 #include "model/comm_table.h"
 #include "model/event_format.h"
+#include "model/time_windows.h"
 #include "perfdata/recording.h"
 #include "perfdata/sample.h"
 #include "tracedat/cpu_streams.h"
@@ -28,43 +29,19 @@ namespace perf2dat {
 namespace {
 
 using perfdata::Attr;
+using perfdata::Description;
 using perfdata::Record;
 using perfdata::Recording;
 using perfdata::RecordType;
 using perfdata::Sample;
 using perfdata::SampleLayout;
 
-/// The fields that begin every tracepoint's data, and those of sched_switch that hold names.
-struct KnownFields {
-  struct Field {
-    std::size_t offset = 0;
-    std::size_t size = 0;
-  };
-  Field common_pid;
-  std::uint64_t switch_id = ~0ULL;
-  Field prev_comm, prev_pid, next_comm, next_pid;
-};
-
-std::uint32_t load_pid(std::span<const std::byte> raw, KnownFields::Field field, ByteOrder order) {
-  return load<std::uint32_t>(raw.data() + field.offset, order);
-}
-
-std::string_view load_comm(std::span<const std::byte> raw, KnownFields::Field field) {
-  const std::string_view text(reinterpret_cast<const char*>(raw.data()) + field.offset, field.size);
-  return text.substr(0, text.find('\0'));
-}
-
-bool inside(std::span<const std::byte> raw, KnownFields::Field field) {
-  return field.size <= raw.size() && field.offset <= raw.size() - field.size;
-}
-
 /// What the conversion knows of an attr, and counts of its samples.
 struct Event {
-  explicit Event(SampleLayout sample_layout) : layout(sample_layout) {}
-
   std::string name;
   bool is_tracepoint = false;
   bool is_switch = false;
+  bool has_format = false;
   SampleLayout layout;
   std::uint64_t samples = 0;
   std::map<LeftOut::Reason, std::uint64_t> left_out;
@@ -90,107 +67,137 @@ std::string clock_name(std::optional<std::int32_t> clockid) {
   }
 }
 
+std::string uname_of(const Description& description) {
+  if (description.os_release.empty()) return {};
+  return fmt::format("Linux {} {} {}", description.hostname, description.os_release,
+                     description.arch);
+}
+
+std::string event_name(const Attr& attr, const std::optional<TracepointFields>& fields) {
+  std::string name = attr.name;
+  if (name.empty() && attr.is_tracepoint() && fields) name = fields->name_of(attr.config);
+  if (name.empty()) name = fmt::format("event type {} config {:#x}", attr.type, attr.config);
+  // Messages with it are one line, whatever the file says.
+  std::replace_if(
+      name.begin(), name.end(),
+      [](char c) { return std::iscntrl(static_cast<unsigned char>(c)) != 0; }, '?');
+  return name;
+}
+
+Expected<tracedat::PageFormat> page_format(const TracingData& tracing) {
+  tracedat::PageFormat format;
+  format.order = tracing.order;
+  format.page_size =
+      std::bit_ceil(std::clamp(tracing.page_size, tracedat::kSmallestPage, tracedat::kLargestPage));
+  P2D_ASSIGN(format.commit_size, commit_size_of(tracing.header_page));
+  return format;
+}
+
 class Conversion {
  public:
-  Conversion(const Options& options, const Recording& recording, OutputFile& output,
-             tracedat::PageFormat format)
-      : options_(options),
-        recording_(recording),
-        order_(recording.header.order),
-        output_(output),
-        streams_(format, options.output) {}
+  Conversion(const Options& options, Recording& recording, OutputFile& output)
+      : options_(options), recording_(recording), order_(recording.order()), output_(output) {}
 
   Expected<Summary> run();
 
  private:
-  Expected<void> read_formats();
-  Expected<void> make_events();
+  Expected<void> describe();
+  Expected<void> begin();
   Expected<void> read_records();
   Expected<void> take(const Record& record);
   Expected<void> take_sample(const Record& record);
   Expected<void> take_tracepoint(Event& event, const Sample& sample);
-  Expected<void> report_progress(std::uint64_t offset);
+  Expected<void> take_lost(const Record& record);
+  Expected<void> report_progress();
   Expected<void> check_anything_converted() const;
   Expected<void> write_output();
+  tracedat::Metadata metadata();
   std::uint64_t time_of(const Record& record) const;
+  perfdata::Trailer trailer_of(const Record& record) const;
   Summary summary() const;
 
   const Options& options_;
-  const Recording& recording_;
+  Recording& recording_;
   ByteOrder order_;
   OutputFile& output_;
-  tracedat::CpuStreams streams_;
-  std::unordered_map<std::uint64_t, std::string> format_names_;  // "sched:sched_switch" by id
-  KnownFields known_;
+
+  unsigned generation_ = 0;  // of the description that the next four are made from
+  std::optional<TracepointFields> fields_;
   std::optional<perfdata::AttrFinder> finder_;
   std::vector<Event> events_;  // by attr
+  std::optional<TimeWindows> windows_;
+
+  std::optional<tracedat::CpuStreams> streams_;
   CommTable comms_;
   Digests digests_;
   std::uint64_t newest_time_ = 0;
   std::uint64_t converted_ = 0;
+  std::uint64_t outside_time_ = 0;
   std::uint64_t lost_ = 0;
+  std::uint64_t lost_marked_ = 0;
+  std::uint64_t lost_samples_ = 0;
   std::uint64_t unknown_samples_ = 0;
 };
 
-Expected<void> Conversion::read_formats() {
-  const auto field_of = [](const EventFormat& format, std::string_view name) {
-    const EventField* const field = format.find(name);
-    return field == nullptr ? KnownFields::Field{} : KnownFields::Field{field->offset, field->size};
-  };
-  for (const auto& system : recording_.features.tracing->systems) {
-    for (const auto& text : system.formats) {
-      const auto format = parse_event_format(text);
-      if (!format) continue;
-      // The kernel's names are short. A copy of a long one for each format could ask for much
-      // memory.
-      format_names_.emplace(format->id, fmt::format("{:.100}:{:.100}", system.name, format->name));
-      if (known_.common_pid.size == 0) known_.common_pid = field_of(*format, "common_pid");
-      if (system.name != "sched" || format->name != "sched_switch") continue;
-      known_.prev_comm = field_of(*format, "prev_comm");
-      known_.prev_pid = field_of(*format, "prev_pid");
-      known_.next_comm = field_of(*format, "next_comm");
-      known_.next_pid = field_of(*format, "next_pid");
-      if (known_.prev_pid.size == 4 && known_.next_pid.size == 4) known_.switch_id = format->id;
+// A stream may go on to describe events after its first samples: what is made from the description
+// is made again, and counts are kept.
+Expected<void> Conversion::describe() {
+  const Description& description = recording_.description();
+  if (description.tracing) {
+    if (description.tracing->order != order_) {
+      return input_error("its event formats have another byte order than its records");
     }
+    P2D_ASSIGN(auto fields, TracepointFields::find(*description.tracing));
+    fields_.emplace(std::move(fields));
   }
-  if (known_.common_pid.size == sizeof(std::uint32_t)) return {};
-  return input_error("its event formats do not describe common_pid as a number of 4 bytes");
+  P2D_ASSIGN(finder_, perfdata::AttrFinder::create(description.attrs, order_));
+  for (std::size_t i = 0; i < description.attrs.size(); ++i) {
+    const Attr& attr = description.attrs[i];
+    if (i == events_.size()) events_.push_back({{}, false, false, false, {attr, order_}, 0, {}});
+    Event& event = events_[i];
+    event.name = event_name(attr, fields_);
+    event.is_tracepoint = attr.is_tracepoint();
+    event.is_switch = event.is_tracepoint && fields_ && fields_->is_switch(attr.config);
+    event.has_format = fields_ && !fields_->name_of(attr.config).empty();
+  }
+  generation_ = recording_.generation();
+  return {};
 }
 
-Expected<void> Conversion::make_events() {
-  P2D_ASSIGN(finder_, perfdata::AttrFinder::create(recording_.attrs, order_));
-  for (const Attr& attr : recording_.attrs) {
-    Event event(SampleLayout(attr, order_));
-    event.is_tracepoint = attr.is_tracepoint();
-    event.is_switch = event.is_tracepoint && attr.config == known_.switch_id;
-    event.name = attr.name;
-    if (event.name.empty() && event.is_tracepoint) {
-      const auto found = format_names_.find(attr.config);
-      if (found != format_names_.end()) event.name = found->second;
-    }
-    if (event.name.empty()) {
-      event.name = fmt::format("event type {} config {:#x}", attr.type, attr.config);
-    }
-    // Messages with it are one line, whatever the file says.
-    std::replace_if(
-        event.name.begin(), event.name.end(),
-        [](char c) { return std::iscntrl(static_cast<unsigned char>(c)) != 0; }, '?');
-    events_.push_back(std::move(event));
-  }
+/// What the first sample needs.
+Expected<void> Conversion::begin() {
+  const Description& description = recording_.description();
   const bool any = std::any_of(events_.begin(), events_.end(),
                                [](const Event& event) { return event.is_tracepoint; });
-  if (any) return {};
-  return input_error(
-      "none of its {} events is a tracepoint: record some, as with perf record -e 'sched:*' -a",
-      events_.size());
+  if (!any) {
+    return input_error(
+        "none of its {} events is a tracepoint: record some, as with perf record -e 'sched:*' -a",
+        events_.size());
+  }
+  if (!description.tracing) {
+    return input_error(
+        "it has no event formats: give them with --tracing-dir (a copy of the recorded machine's "
+        "/sys/kernel/tracing)");
+  }
+  P2D_ASSIGN(const auto format, page_format(*description.tracing));
+  streams_.emplace(format, options_.output);
+  windows_.emplace();
+  if (!options_.time.empty()) {
+    P2D_ASSIGN(windows_, TimeWindows::parse(options_.time, description.sample_time));
+  }
+  return {};
+}
+
+perfdata::Trailer Conversion::trailer_of(const Record& record) const {
+  const auto& attrs = recording_.description().attrs;
+  const auto index = finder_->of_trailer(record.body);
+  if (!index || *index >= attrs.size()) return {};
+  return perfdata::read_trailer(record, attrs[*index], order_);
 }
 
 std::uint64_t Conversion::time_of(const Record& record) const {
-  const auto index = finder_->of_trailer(record.body);
-  const auto time =
-      index ? perfdata::trailer_time(record, recording_.attrs[*index], order_) : std::nullopt;
   // Without a time it came when it was written: after all before it in the file.
-  return time.value_or(newest_time_);
+  return trailer_of(record).time.value_or(newest_time_);
 }
 
 Expected<void> Conversion::take_tracepoint(Event& event, const Sample& sample) {
@@ -200,46 +207,70 @@ Expected<void> Conversion::take_tracepoint(Event& event, const Sample& sample) {
     return Expected<void>{};
   };
   // perf writes raw data of 4 zero bytes when a tracepoint gave none.
-  if (!inside(sample.raw, known_.common_pid)) return leave_out(Reason::kNoRawData);
+  if (!fields_->has_common_fields(sample.raw)) return leave_out(Reason::kNoRawData);
   if (!event.layout.has_time()) return leave_out(Reason::kNoTime);
   if (!event.layout.has_cpu()) return leave_out(Reason::kNoCpu);
   if (sample.cpu > tracedat::kHighestCpu) return leave_out(Reason::kBadCpu);
 
-  const tracedat::RingEvent ring_event{sample.time, sample.raw};
-  P2D_TRY(streams_.append(sample.cpu, ring_event));
+  newest_time_ = std::max(newest_time_, sample.time);
+  comms_.see_task(fields_->common_pid(sample.raw), sample.tid);
+  if (event.is_switch) fields_->take_switch_names(sample.time, sample.raw, comms_);
+  if (!windows_->contains(sample.time)) {
+    ++outside_time_;
+    return {};
+  }
+
+  const tracedat::RingEvent ring_event{sample.time, sample.raw, 0};
+  P2D_TRY(streams_->append(sample.cpu, ring_event));
   if (options_.check) digests_[sample.cpu].add(ring_event);
   ++converted_;
-  newest_time_ = std::max(newest_time_, sample.time);
-
-  comms_.see_task(load_pid(sample.raw, known_.common_pid, order_), sample.tid);
-  if (event.is_switch) {
-    for (const auto& [pid, comm] : {std::pair{known_.prev_pid, known_.prev_comm},
-                                    std::pair{known_.next_pid, known_.next_comm}}) {
-      if (!inside(sample.raw, pid) || !inside(sample.raw, comm)) continue;
-      comms_.see_switch(sample.time, load_pid(sample.raw, pid, order_),
-                        load_comm(sample.raw, comm));
-    }
-  }
   return {};
 }
 
 Expected<void> Conversion::take_sample(const Record& record) {
   const auto index = finder_->of_sample(record.body);
-  if (!index) {
+  if (!index || *index >= events_.size()) {
     ++unknown_samples_;
     return {};
   }
   Event& event = events_[*index];
   ++event.samples;
   if (!event.is_tracepoint) return {};
+  const auto& guests = recording_.description().guest_ids;
+  if (!guests.empty() && guests.contains(finder_->id_of_sample(record.body))) {
+    ++event.left_out[LeftOut::Reason::kGuest];
+    return {};
+  }
   P2D_ASSIGN(const Sample sample, event.layout.decode(record.body, record.offset));
   return take_tracepoint(event, sample);
 }
 
+// LOST comes where events are missing, LOST_SAMPLES when the counter is read at last.
+Expected<void> Conversion::take_lost(const Record& record) {
+  P2D_ASSIGN(const std::uint64_t lost, perfdata::decode_lost(record, order_));
+  if (record.type == RecordType::kLostSamples) {
+    lost_samples_ += lost;
+    return {};
+  }
+  lost_ += lost;
+  if (lost == 0) return {};
+  const auto trailer = trailer_of(record);
+  if (!trailer.time || !trailer.cpu || *trailer.cpu > tracedat::kHighestCpu) return {};
+  if (!windows_->contains(*trailer.time)) return {};
+  lost_marked_ += lost;
+  return streams_->append(*trailer.cpu, {*trailer.time, {}, lost});
+}
+
 Expected<void> Conversion::take(const Record& record) {
+  if (generation_ != recording_.generation()) P2D_TRY(describe());
   switch (record.type) {
     case RecordType::kSample:
+      if (!streams_) P2D_TRY(begin());
       return take_sample(record);
+    case RecordType::kLost:
+    case RecordType::kLostSamples:
+      if (!streams_) P2D_TRY(begin());
+      return take_lost(record);
     case RecordType::kComm: {
       P2D_ASSIGN(const auto comm, perfdata::decode_comm(record, order_));
       comms_.add_comm(time_of(record), comm.tid, comm.comm);
@@ -250,26 +281,13 @@ Expected<void> Conversion::take(const Record& record) {
       comms_.add_fork(fork.time, fork.tid, fork.parent_tid);
       return {};
     }
-    case RecordType::kLost:
-    case RecordType::kLostSamples: {
-      P2D_ASSIGN(const std::uint64_t lost, perfdata::decode_lost(record, order_));
-      lost_ += lost;
-      return {};
-    }
-    case RecordType::kCompressed:
-    case RecordType::kCompressed2:
-      return input_error(
-          "the record at offset {:#x} is compressed (perf record -z), which is not supported yet: "
-          "record without -z",
-          record.offset);
     default:
       return {};
   }
 }
 
-Expected<void> Conversion::report_progress(std::uint64_t offset) {
-  const auto& data = recording_.header.data;
-  if (options_.progress && !options_.progress(offset - data.offset, data.size)) {
+Expected<void> Conversion::report_progress() {
+  if (options_.progress && !options_.progress(recording_.position(), recording_.size())) {
     return tl::unexpected(Error{Error::Kind::kCancelled, "cancelled"});
   }
   return {};
@@ -277,21 +295,25 @@ Expected<void> Conversion::report_progress(std::uint64_t offset) {
 
 Expected<void> Conversion::read_records() {
   constexpr unsigned kRecordsPerReport = 1U << 14U;
-  auto stream = recording_.records();
   Record record{};
   for (unsigned count = 0;; ++count) {
-    if (count % kRecordsPerReport == 0) P2D_TRY(report_progress(stream.offset()));
-    P2D_ASSIGN(const bool more, stream.next(record));
-    if (!more) return report_progress(stream.offset());
+    if (count % kRecordsPerReport == 0) P2D_TRY(report_progress());
+    P2D_ASSIGN(const bool more, recording_.next(record));
+    if (!more) break;
     P2D_TRY(take(record));
   }
+  // Without a record that needed these, they tell what is missing.
+  if (generation_ != recording_.generation()) P2D_TRY(describe());
+  if (!streams_) P2D_TRY(begin());
+  return report_progress();
 }
 
 // An output without events helps nobody; say what was missing when the recording was made.
 Expected<void> Conversion::check_anything_converted() const {
   if (converted_ > 0) return {};
+  using Reason = LeftOut::Reason;
   std::uint64_t samples = 0;
-  std::map<LeftOut::Reason, std::uint64_t> reasons;
+  std::map<Reason, std::uint64_t> reasons;
   for (const Event& event : events_) {
     if (!event.is_tracepoint) continue;
     samples += event.samples;
@@ -304,91 +326,90 @@ Expected<void> Conversion::check_anything_converted() const {
   if (samples == 0) {
     return input_error("it has no samples of its tracepoints: they did not fire while it recorded");
   }
-  if (reasons.contains(LeftOut::Reason::kNoRawData)) {
-    return input_error(
-        "none of its {} tracepoint samples has raw data: record with perf record -R "
-        "(--raw-samples)",
-        samples);
+  if (outside_time_ > 0) {
+    return input_error("none of its {} tracepoint samples is in the windows of --time '{}'",
+                       samples, options_.time);
   }
-  if (reasons.contains(LeftOut::Reason::kNoTime)) {
-    return input_error(
-        "none of its {} tracepoint samples tells its time: record with perf record -T "
-        "(--timestamp)",
-        samples);
+  const auto none = [&](std::string_view what) {
+    return input_error("none of its {} tracepoint samples {}", samples, what);
+  };
+  if (reasons.contains(Reason::kNoRawData)) {
+    return none("has raw data: record with perf record -R (--raw-samples)");
   }
-  if (reasons.contains(LeftOut::Reason::kNoCpu)) {
-    return input_error(
-        "none of its {} tracepoint samples tells its CPU: record with perf record --sample-cpu "
-        "or -a",
-        samples);
+  if (reasons.contains(Reason::kNoTime)) {
+    return none("tells its time: record with perf record -T (--timestamp)");
+  }
+  if (reasons.contains(Reason::kNoCpu)) {
+    return none("tells its CPU: record with perf record --sample-cpu or -a");
+  }
+  if (reasons.contains(Reason::kGuest)) {
+    return none("is of the host: all come from inside a virtual machine");
   }
   return input_error(
       "all its {} tracepoint samples are of CPU ids above {}: no trace.dat can hold them", samples,
       tracedat::kHighestCpu);
 }
 
-std::string uname_of(const perfdata::Features& features) {
-  if (features.os_release.empty()) return {};
-  return fmt::format("Linux {} {} {}", features.hostname, features.os_release, features.arch);
-}
-
-Expected<void> Conversion::write_output() {
+tracedat::Metadata Conversion::metadata() {
+  const Description& description = recording_.description();
   tracedat::Metadata metadata;
-  metadata.tracing = *recording_.features.tracing;
+  metadata.tracing = *description.tracing;
   comms_.add_saved_cmdlines(metadata.tracing.cmdlines);
   for (auto& [pid, comm] : comms_.names()) {
     // Readers have a name of their own for the idle task.
     if (pid != 0) metadata.cmdlines.push_back({pid, comm});
   }
-  metadata.cpu_count =
-      std::max(streams_.highest_cpu() + 1,
-               std::min(recording_.features.cpus_available, tracedat::kHighestCpu + 1));
-  const auto first = std::find_if(recording_.attrs.begin(), recording_.attrs.end(),
+  metadata.cpu_count = std::max(streams_->highest_cpu() + 1,
+                                std::min(description.cpus_available, tracedat::kHighestCpu + 1));
+  const auto first = std::find_if(description.attrs.begin(), description.attrs.end(),
                                   [](const Attr& attr) { return attr.is_tracepoint(); });
   metadata.clock = clock_name(first->clockid);
-  metadata.uname = uname_of(recording_.features);
+  metadata.uname = uname_of(description);
   metadata.version = fmt::format("perf2dat {}", version());
+  return metadata;
+}
 
-  const std::vector<tracedat::CpuRange> placeholders(streams_.cpus());
-  const auto size = tracedat::encode_metadata(metadata, streams_.format(), placeholders, 0).size();
-  P2D_ASSIGN(const auto ranges, streams_.write(output_, size));
+Expected<void> Conversion::write_output() {
+  const auto written = metadata();
+  const std::vector<tracedat::CpuRange> placeholders(streams_->cpus());
+  const auto size = tracedat::encode_metadata(written, streams_->format(), placeholders, 0).size();
+  P2D_ASSIGN(const auto ranges, streams_->write(output_, size));
   const auto& last = ranges.back();
   const auto bytes =
-      tracedat::encode_metadata(metadata, streams_.format(), ranges, last.offset + last.size);
+      tracedat::encode_metadata(written, streams_->format(), ranges, last.offset + last.size);
   return output_.write_at(0, bytes);
 }
 
 Summary Conversion::summary() const {
   Summary summary;
   summary.converted = converted_;
-  summary.cpus = streams_.cpus();
-  summary.page_size = streams_.format().page_size;
+  summary.cpus = streams_->cpus();
+  summary.page_size = streams_->format().page_size;
   summary.checked = options_.check;
-  for (std::size_t i = 0; i < events_.size(); ++i) {
-    const Event& event = events_[i];
+  summary.outside_time = outside_time_;
+  summary.lost = lost_;
+  summary.lost_unplaced = lost_ - lost_marked_ + streams_->unplaced_missed();
+  summary.lost_samples = lost_samples_;
+  summary.warnings = recording_.warnings();
+  for (const Event& event : events_) {
     if (!event.is_tracepoint && event.samples > 0) {
       summary.left_out.push_back({LeftOut::Reason::kNotTracepoint, event.name, event.samples});
     }
     for (const auto& [reason, count] : event.left_out) {
       summary.left_out.push_back({reason, event.name, count});
     }
-    const auto id = recording_.attrs[i].config;
-    if (event.is_tracepoint && event.samples > 0 && !format_names_.contains(id)) {
-      summary.warnings.push_back(
-          fmt::format("the recording has no format of {} (id {}): its events show without fields",
-                      event.name, id));
+    if (event.is_tracepoint && event.samples > 0 && !event.has_format) {
+      summary.warnings.push_back(fmt::format(
+          "the recording has no format of {}: its events show without fields", event.name));
     }
   }
   if (unknown_samples_ > 0) {
     summary.left_out.push_back({LeftOut::Reason::kUnknownEvent, {}, unknown_samples_});
   }
-  if (lost_ > 0) summary.left_out.push_back({LeftOut::Reason::kLost, {}, lost_});
   return summary;
 }
 
 Expected<Summary> Conversion::run() {
-  P2D_TRY(read_formats());
-  P2D_TRY(make_events());
   P2D_TRY(read_records());
   P2D_TRY(check_anything_converted());
   P2D_TRY(write_output());
@@ -402,29 +423,6 @@ Expected<Summary> Conversion::run() {
   return summary();
 }
 
-Expected<tracedat::PageFormat> page_format(const Recording& recording) {
-  if (!recording.features.tracing) {
-    return input_error(
-        "it has no event formats: none of its events is a tracepoint, or they were removed; "
-        "record some, as with perf record -e 'sched:*' -a");
-  }
-  const TracingData& tracing = *recording.features.tracing;
-  if (tracing.order != recording.header.order) {
-    return input_error("its event formats have another byte order than its records");
-  }
-  tracedat::PageFormat format;
-  format.order = tracing.order;
-  format.page_size = std::clamp(tracing.page_size, tracedat::kSmallestPage, tracedat::kLargestPage);
-  P2D_ASSIGN(format.commit_size, commit_size_of(tracing.header_page));
-  return format;
-}
-
-Expected<Summary> convert_recording(const Options& options, const Recording& recording,
-                                    OutputFile& output) {
-  P2D_ASSIGN(const auto format, page_format(recording));
-  return Conversion(options, recording, output, format).run();
-}
-
 /// Puts the name of the file that an error is about before its message.
 Error named(Error error, const Options& options) {
   switch (error.kind) {
@@ -435,6 +433,7 @@ Error named(Error error, const Options& options) {
     case Error::Kind::kCheck:
       error.message = fmt::format("{}: {}", options.output, error.message);
       break;
+    case Error::Kind::kUsage:
     case Error::Kind::kCancelled:
     case Error::Kind::kInternal:
       break;
@@ -443,12 +442,13 @@ Error named(Error error, const Options& options) {
 }
 
 Expected<Summary> open_and_convert(const Options& options) {
-  P2D_ASSIGN(const Recording recording, Recording::open(options.input));
-  if (recording.file.is_same_file(options.output)) {
+  // The output first: nobody wants to hear after a long stream that it exists already.
+  P2D_ASSIGN(auto output, OutputFile::create(options.output, options.overwrite));
+  P2D_ASSIGN(auto recording, Recording::open(options.input, {options.tracing_dir, options.output}));
+  if (recording.is_same_file(options.output)) {
     return output_error("it is the recording itself: name another output");
   }
-  P2D_ASSIGN(auto output, OutputFile::create(options.output, options.overwrite));
-  return convert_recording(options, recording, output);
+  return Conversion(options, recording, output).run();
 }
 
 }  // namespace

@@ -118,4 +118,12 @@ Expected<std::uint32_t> commit_size_of(std::string_view header_page) {
   return input_error("header_page does not describe commit");
 }
 
+Expected<std::uint32_t> page_size_of(std::string_view header_page) {
+  while (!header_page.empty()) {
+    const auto field = parse_field(take_until(header_page, '\n'));
+    if (field && field->name == "data") return field->offset + field->size;
+  }
+  return input_error("header_page does not describe data");
+}
+
 }  // namespace perf2dat

@@ -44,4 +44,7 @@ std::optional<EventFormat> parse_event_format(std::string_view text);
 /// The bytes of `commit` in a ring-buffer page, from the text of header_page: 4 or 8.
 Expected<std::uint32_t> commit_size_of(std::string_view header_page);
 
+/// The bytes of such a page, from the place and size of its data.
+Expected<std::uint32_t> page_size_of(std::string_view header_page);
+
 }  // namespace perf2dat

@@ -6,20 +6,6 @@
 namespace perf2dat::perfdata {
 namespace {
 
-Expected<ByteOrder> read_magic(const InputFile& file) {
-  if (file.size() == 0) return input_error("it is empty: perf record did not finish");
-  std::array<std::byte, 8> bytes{};
-  P2D_ASSIGN(const std::size_t done, file.read_at(0, bytes));
-  const std::string_view magic(reinterpret_cast<const char*>(bytes.data()), done);
-  if (magic == kMagicLittle) return ByteOrder::kLittle;
-  if (magic == kMagicBig) return ByteOrder::kBig;
-  if (!magic.empty() && (kMagicLittle.starts_with(magic) || kMagicBig.starts_with(magic))) {
-    return input_error("it ends at offset {:#x}, inside the header: it is truncated", done);
-  }
-  return input_error(
-      "it is not a perf.data file: at offset 0 it has neither PERFILE2 nor 2ELIFREP");
-}
-
 FileSection read_section(ByteReader& reader) {
   const std::uint64_t offset = reader.u64();
   return {offset, reader.u64()};
@@ -50,38 +36,53 @@ void read_features(ByteReader& reader, Header& header) {
 
 }  // namespace
 
-Expected<Header> read_header(const InputFile& file) {
-  Header header;
-  P2D_ASSIGN(header.order, read_magic(file));
+Expected<Start> read_start(std::span<const std::byte> bytes) {
+  if (bytes.empty()) return input_error("it is empty: perf record did not finish");
+  Start start;
+  ByteReader text(bytes, start.order);
+  const auto magic = text.text(std::min(bytes.size(), kMagicLittle.size()));
+  if (magic == kMagicBig) {
+    start.order = ByteOrder::kBig;
+  } else if (magic != kMagicLittle) {
+    if (kMagicLittle.starts_with(magic) || kMagicBig.starts_with(magic)) {
+      return input_error("it ends at offset {:#x}, inside the header: it is truncated",
+                         bytes.size());
+    }
+    return input_error(
+        "it is not a perf.data file: at offset 0 it has neither PERFILE2 nor 2ELIFREP");
+  }
+  ByteReader reader(bytes, start.order);
+  reader.skip(magic.size());
+  start.size = reader.u64();
+  if (!reader.ok()) {
+    return input_error("it ends at offset {:#x}, inside the header: it is truncated", bytes.size());
+  }
+  start.is_stream = start.size == kPipeHeaderSize;
+  return start;
+}
 
+Expected<Header> read_header(const InputFile& file) {
   std::array<std::byte, kFileHeaderSize> bytes{};
   P2D_ASSIGN(const std::size_t done, file.read_at(0, bytes));
   const std::span<const std::byte> read(bytes.data(), done);
+  P2D_ASSIGN(const Start start,
+             read_start(read.first(std::min<std::size_t>(done, kPipeHeaderSize))));
+
+  Header header;
+  header.order = start.order;
   ByteReader reader(read, header.order);
-  reader.skip(kMagicLittle.size());
-  const std::uint64_t size = reader.u64();
-  if (reader.ok() && size == kPipeHeaderSize) {
-    return input_error(
-        "it is a pipe recording (perf record -o -), which is not supported yet: "
-        "convert it with perf inject -i IN -o OUT first");
-  }
+  reader.skip(kPipeHeaderSize);
   header.attr_size = reader.u64();
   header.attrs = read_section(reader);
   header.data = read_section(reader);
   read_section(reader);  // event types, which nobody writes any more
-  const bool has_features = size >= kFileHeaderSize;
-  if (has_features) read_features(reader, header);
+  if (start.size >= kFileHeaderSize) read_features(reader, header);
   if (!reader.ok()) {
     return input_error("it ends at offset {:#x}, inside the header: it is truncated", done);
   }
-  if (size != kFileHeaderSize && size != kOldFileHeaderSize) {
-    return input_error("its header says that it has {} bytes, neither {}, {} nor {}", size,
+  if (start.size != kFileHeaderSize && start.size != kOldFileHeaderSize) {
+    return input_error("its header says that it has {} bytes, neither {}, {} nor {}", start.size,
                        kPipeHeaderSize, kOldFileHeaderSize, kFileHeaderSize);
-  }
-  if (header.data.size == 0) {
-    return input_error(
-        "its header says that it has no data: perf record was killed before it finished the file, "
-        "and the event formats are missing; record again");
   }
   P2D_TRY(check_inside(file, "the table of events", header.attrs));
   P2D_TRY(check_inside(file, "the data", header.data));

@@ -27,6 +27,7 @@ enum class Feature : unsigned {
   kArch = 6,
   kCpuCount = 7,
   kEventDesc = 12,
+  kSampleTime = 21,
 };
 inline constexpr unsigned kFeatureBits = 256;
 
@@ -73,7 +74,12 @@ enum class RecordType : std::uint32_t {
   kSample = 9,
   kLostSamples = 13,
   // perf's own
+  kHeaderAttr = 64,
+  kHeaderTracingData = 66,
+  kIdIndex = 69,
   kAuxtrace = 71,
+  kEventUpdate = 78,
+  kHeaderFeature = 80,
   kCompressed = 81,
   kCompressed2 = 83,
 };

@@ -4,12 +4,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/error.h"
-#include "base/file.h"
-#include "perfdata/header.h"
+#include "perfdata/byte_source.h"
+#include "perfdata/decompressor.h"
 #include "perfdata/layout.h"
 
 namespace perf2dat::perfdata {
@@ -17,35 +20,73 @@ namespace perf2dat::perfdata {
 struct Record {
   RecordType type;
   std::uint16_t misc;
-  std::uint64_t offset;             ///< of its header in the file
+  std::uint64_t offset;             ///< of its header in the file, or of the record it came out of
   std::span<const std::byte> body;  ///< without the header; valid until the next record is read
 };
 
-/// Reads through a section with a buffer of fixed size.
+/// What a stream's end may look like.
+enum class StreamEnd {
+  kExact,  ///< the last record ends where the data does; anything else is an error
+  kOpen,   ///< the writer may have been stopped, and others may have appended to it: what cannot be
+           ///< a record ends the stream, and `leftover()` tells
+};
+
+/// Reads through a source with buffers of fixed size. Compressed records are passed on as the
+/// records that are in them.
 class RecordStream {
  public:
-  RecordStream(const InputFile& file, ByteOrder order, FileSection section);
+  /// `offset` is the source's place in the file. `end`, where known, is the data's end.
+  RecordStream(std::unique_ptr<ByteSource> source, ByteOrder order, std::uint64_t offset,
+               StreamEnd end);
 
-  /// Reads the next record into `record`; false: there is none. A record that does not fit its
-  /// section, or that is smaller than its own header, is an error.
+  /// Reads the next record into `record`; false: there is none.
   Expected<bool> next(Record& record);
 
-  /// The place of the next record.
-  std::uint64_t offset() const { return buffer_offset_ + position_; }
+  /// Reads bytes that follow the record read last and are not counted in its size.
+  Expected<std::vector<std::byte>> read_payload(std::uint64_t size);
+
+  /// The place in the file up to which records were read.
+  std::uint64_t offset() const { return outer_.offset(); }
+
+  /// What is behind the last record of an open stream; nullopt: nothing.
+  struct Leftover {
+    std::uint64_t offset;
+    std::uint64_t size;
+  };
+  const std::optional<Leftover>& leftover() const { return leftover_; }
 
  private:
-  std::size_t buffered() const { return filled_ - position_; }
-  Expected<void> refill();
-  Expected<void> skip(std::uint64_t size);
-  Failure beyond_end(std::uint64_t size) const;
+  /// Bytes of which whole records are taken off the front.
+  struct Buffer {
+    std::vector<std::byte> bytes;
+    std::uint64_t start = 0;  // of bytes[0] in the file
+    std::size_t position = 0;
+    std::size_t filled = 0;
 
-  const InputFile& file_;
+    std::size_t buffered() const { return filled - position; }
+    std::uint64_t offset() const { return start + position; }
+    std::span<std::byte> make_room();
+  };
+  enum class Parsed { kRecord, kNeedsMore, kImpossible };
+
+  Parsed parse(Buffer& buffer, Record& record) const;
+  Expected<bool> next_outer(Record& record);
+  Expected<bool> next_inner(Record& record);
+  Expected<void> refill();
+  Expected<void> skip_payload(const Record& record);
+  Expected<bool> end_of_stream();
+  Failure damaged(const Buffer& buffer) const;
+
+  std::unique_ptr<ByteSource> source_;
   ByteOrder order_;
-  std::uint64_t end_;
-  std::vector<std::byte> buffer_;
-  std::uint64_t buffer_offset_;  // of buffer_[0] in the file
-  std::size_t position_ = 0;     // in the buffer
-  std::size_t filled_ = 0;       // bytes in the buffer
+  StreamEnd end_;
+  bool at_end_ = false;
+  Buffer outer_;
+  Buffer inner_;  // what came out of compressed records
+  bool in_compressed_ = false;
+  std::uint64_t compressed_offset_ = 0;
+  std::optional<Decompressor> decompressor_;
+  std::optional<Leftover> leftover_;
 };
 
 }  // namespace perf2dat::perfdata

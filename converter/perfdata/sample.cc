@@ -115,17 +115,19 @@ Expected<Sample> SampleLayout::decode(std::span<const std::byte> body, std::uint
 Expected<AttrFinder> AttrFinder::create(const std::vector<Attr>& attrs, ByteOrder order) {
   AttrFinder finder(order);
   finder.single_ = attrs.size() == 1;
-  if (attrs.empty() || finder.single_) return finder;
+  if (attrs.empty()) return finder;
   const auto offset = id_offset(attrs.front());
   const bool same = std::all_of(attrs.begin(), attrs.end(),
                                 [&](const Attr& attr) { return id_offset(attr) == offset; });
-  if (!offset || !same) {
+  finder.has_id_ = offset && same;
+  if (finder.has_id_) finder.id_offset_ = *offset;
+  if (finder.single_) return finder;
+  if (!finder.has_id_) {
     return input_error(
         "it has {} events, but its samples do not tell which one they are of "
         "(no id at the same place in all); record with a newer perf",
         attrs.size());
   }
-  finder.id_offset_ = *offset;
   finder.has_identifier_ = std::all_of(attrs.begin(), attrs.end(), [](const Attr& attr) {
     return (attr.sample_type & kSampleIdentifier) != 0;
   });
@@ -160,6 +162,11 @@ std::optional<std::size_t> AttrFinder::of_sample(std::span<const std::byte> body
   if (single_) return 0;
   if (body.size() < id_offset_ + kFieldSize) return std::nullopt;
   return by_id(load_u64(body, id_offset_, order_));
+}
+
+std::uint64_t AttrFinder::id_of_sample(std::span<const std::byte> body) const {
+  if (!has_id_ || body.size() < id_offset_ + kFieldSize) return 0;
+  return load_u64(body, id_offset_, order_);
 }
 
 std::optional<std::size_t> AttrFinder::of_trailer(std::span<const std::byte> body) const {
@@ -199,13 +206,27 @@ Expected<std::uint64_t> decode_lost(const Record& record, ByteOrder order) {
   return lost;
 }
 
-std::optional<std::uint64_t> trailer_time(const Record& record, const Attr& attr, ByteOrder order) {
-  if (!attr.sample_id_all || (attr.sample_type & kSampleTime) == 0) return std::nullopt;
+// From the beginning: TID, TIME, ID, STREAM_ID, CPU, IDENTIFIER, each only if its bit is set.
+Trailer read_trailer(const Record& record, const Attr& attr, ByteOrder order) {
+  if (!attr.sample_id_all) return {};
+  const auto from_end = [&](std::uint64_t field, std::uint64_t after) {
+    std::optional<std::size_t> at;
+    const std::size_t size =
+        (static_cast<std::size_t>(std::popcount(attr.sample_type & after)) + 1) * kFieldSize;
+    if ((attr.sample_type & field) != 0 && size <= record.body.size()) {
+      at = record.body.size() - size;
+    }
+    return at;
+  };
+  Trailer trailer;
   constexpr std::uint64_t kAfterTime = kSampleId | kSampleStreamId | kSampleCpu | kSampleIdentifier;
-  const std::size_t from_end =
-      (static_cast<std::size_t>(std::popcount(attr.sample_type & kAfterTime)) + 1) * kFieldSize;
-  if (from_end > record.body.size()) return std::nullopt;
-  return load_u64(record.body, record.body.size() - from_end, order);
+  if (const auto at = from_end(kSampleTime, kAfterTime)) {
+    trailer.time = load_u64(record.body, *at, order);
+  }
+  if (const auto at = from_end(kSampleCpu, kSampleIdentifier)) {
+    trailer.cpu = load_u32(record.body, *at, order);
+  }
+  return trailer;
 }
 
 }  // namespace perf2dat::perfdata

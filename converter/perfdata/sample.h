@@ -70,8 +70,11 @@ class AttrFinder {
   /// The index of a sample's attr; nullopt: its id is unknown, or the sample is too short for one.
   std::optional<std::size_t> of_sample(std::span<const std::byte> body) const;
 
-  /// The same for any other record, whose trailer may end in an id. The first attr when it has
-  /// none.
+  /// The id in a sample; 0: it has none.
+  std::uint64_t id_of_sample(std::span<const std::byte> body) const;
+
+  /// The same as `of_sample()` for any other record, whose trailer may end in an id. The first attr
+  /// when it has none.
   std::optional<std::size_t> of_trailer(std::span<const std::byte> body) const;
 
  private:
@@ -80,6 +83,7 @@ class AttrFinder {
 
   ByteOrder order_;
   bool single_ = false;
+  bool has_id_ = false;          // all samples have one, at id_offset_
   bool has_identifier_ = false;  // all samples and trailers have one
   std::size_t id_offset_ = 0;
   // Ids are small numbers that the kernel counts up, so nearly all are in the first table.
@@ -105,8 +109,13 @@ Expected<ForkRecord> decode_fork(const Record& record, ByteOrder order);
 /// How many events LOST or LOST_SAMPLES tells of.
 Expected<std::uint64_t> decode_lost(const Record& record, ByteOrder order);
 
-/// The time in the trailer that records other than samples have when sample_id_all is set; nullopt:
-/// none. The trailer is read from the record's end.
-std::optional<std::uint64_t> trailer_time(const Record& record, const Attr& attr, ByteOrder order);
+/// What the trailer tells that records other than samples have when sample_id_all is set.
+struct Trailer {
+  std::optional<std::uint64_t> time;  ///< nanoseconds
+  std::optional<std::uint32_t> cpu;
+};
+
+/// Reads a trailer from the record's end, as the attr says.
+Trailer read_trailer(const Record& record, const Attr& attr, ByteOrder order);
 
 }  // namespace perf2dat::perfdata

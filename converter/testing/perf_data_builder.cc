@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "testing/perf_data_builder.h"
 
+#include <zstd.h>
+
 #include <algorithm>
+#include <memory>
+#include <stdexcept>
 #include <utility>
 
 namespace perf2dat::testing {
@@ -238,6 +242,57 @@ std::vector<std::byte> PerfDataBuilder::build() const {
     feature_at += section.content.size();
   }
   for (const auto& section : features) out.bytes(section.content);
+  return out.take();
+}
+
+PerfDataBuilder& PerfDataBuilder::compress(perfdata::RecordType type, std::size_t chunk) {
+  const std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context(ZSTD_createCCtx(),
+                                                                     &ZSTD_freeCCtx);
+  const auto plain = data_.take();
+  data_ = ByteWriter(order_);
+  std::vector<std::byte> compressed(ZSTD_compressBound(chunk));
+  for (std::size_t at = 0; at < plain.size(); at += chunk) {
+    ZSTD_inBuffer in{plain.data() + at, std::min(chunk, plain.size() - at), 0};
+    ZSTD_outBuffer out{compressed.data(), compressed.size(), 0};
+    if (ZSTD_compressStream2(context.get(), &out, &in, ZSTD_e_flush) != 0) {
+      throw std::runtime_error("zstd did not take a chunk whole");
+    }
+    ByteWriter body(order_);
+    if (type == perfdata::RecordType::kCompressed2) body.u64(out.pos);
+    body.bytes(std::span(compressed).first(out.pos));
+    if (type == perfdata::RecordType::kCompressed2) body.align(8);
+    add_record(static_cast<std::uint32_t>(type), 0, body.data());
+  }
+  return *this;
+}
+
+std::vector<std::byte> PerfDataBuilder::build_stream(std::size_t tracing_record_size) const {
+  PerfDataBuilder records(order_);
+  for (const auto& attr : attrs_) {
+    ByteWriter body(order_);
+    body.bytes(encode_attr(attr, order_));
+    for (const std::uint64_t id : attr.ids) body.u64(id);
+    records.add_record(64, 0, body.data());
+  }
+  for (const auto& section : sorted_features()) {
+    if (section.feature == Feature::kTracingData) continue;
+    ByteWriter body(order_);
+    body.u64(static_cast<std::uint64_t>(section.feature)).bytes(section.content).align(8);
+    records.add_record(80, 0, body.data());
+  }
+  for (const auto& section : features_) {
+    if (section.feature != Feature::kTracingData) continue;
+    ByteWriter body(order_);
+    const std::size_t padded = (section.content.size() + 7) / 8 * 8;
+    body.u32(static_cast<std::uint32_t>(padded));
+    body.zeros(tracing_record_size - perfdata::kRecordHeaderSize - body.size());
+    records.add_record(66, 0, body.data());
+    records.add_bytes(section.content);
+    records.add_bytes(std::vector<std::byte>(padded - section.content.size()));
+  }
+  ByteWriter out(order_);
+  out.text(order_ == ByteOrder::kLittle ? "PERFILE2" : "2ELIFREP").u64(perfdata::kPipeHeaderSize);
+  out.bytes(records.data_.data()).bytes(data_.data());
   return out.take();
 }
 

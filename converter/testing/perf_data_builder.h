@@ -90,8 +90,18 @@ class PerfDataBuilder {
   /// Bytes between the records, as they are.
   PerfDataBuilder& add_bytes(const std::vector<std::byte>& bytes);
 
+  /// Puts all records added so far into compressed ones, of kCompressed or kCompressed2, as one
+  /// stream of zstd. Each takes up to `chunk` bytes of records, wherever that cuts them.
+  PerfDataBuilder& compress(perfdata::RecordType type, std::size_t chunk = 10'000);
+
   /// The whole file.
   std::vector<std::byte> build() const;
+
+  /// Bytes of the record before the event formats; old versions of perf wrote 12.
+  static constexpr std::size_t kTracingRecordSize = 16;
+
+  /// The same as a stream for a pipe, with the description in records.
+  std::vector<std::byte> build_stream(std::size_t tracing_record_size = kTracingRecordSize) const;
 
  private:
   struct FeatureSection {

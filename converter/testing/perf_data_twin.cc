@@ -1,28 +1,46 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// perf_data_twin IN OUT: writes the recording IN as a machine of the other byte order would have.
+// perf_data_twin [--same-order] [--stream | --compressed] IN OUT: writes the recording IN as a
+// machine of the other byte order, or of the same one, would have: to a file, to a pipe, or
+// compressed.
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <fstream>
+#include <string>
 
 #include "testing/twin.h"
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    fmt::print(stderr, "usage: perf_data_twin IN OUT\n");
-    return 2;
-  }
-  const auto recording = perf2dat::perfdata::Recording::open(argv[1]);
+  using perf2dat::testing::PerfDataBuilder;
+  std::string in;
+  std::string out_path;
+  bool same_order = false;
+  bool stream = false;
+  bool compressed = false;
+  CLI::App app;
+  app.add_option("IN", in)->required();
+  app.add_option("OUT", out_path)->required();
+  app.add_flag("--same-order", same_order);
+  app.add_flag("--stream", stream);
+  app.add_flag("--compressed", compressed);
+  CLI11_PARSE(app, argc, argv);
+
+  auto recording = perf2dat::perfdata::Recording::open(in, {});
   if (!recording) {
-    fmt::print(stderr, "perf_data_twin: {}: {}\n", argv[1], recording.error().message);
+    fmt::print(stderr, "perf_data_twin: {}: {}\n", in, recording.error().message);
     return 1;
   }
-  const auto twin = perf2dat::testing::make_twin(*recording);
+  const auto order = same_order ? recording->order() : perf2dat::other(recording->order());
+  auto twin = perf2dat::testing::make_twin(*recording, order);
   if (!twin) {
-    fmt::print(stderr, "perf_data_twin: {}: {}\n", argv[1], twin.error().message);
+    fmt::print(stderr, "perf_data_twin: {}: {}\n", in, twin.error().message);
     return 1;
   }
-  std::ofstream out(argv[2], std::ios::binary);
-  out.write(reinterpret_cast<const char*>(twin->data()),
-            static_cast<std::streamsize>(twin->size()));
+  if (compressed) twin->compress(perf2dat::perfdata::RecordType::kCompressed);
+  const auto bytes =
+      stream ? twin->build_stream(PerfDataBuilder::kTracingRecordSize) : twin->build();
+  std::ofstream out(out_path, std::ios::binary);
+  out.write(reinterpret_cast<const char*>(bytes.data()),
+            static_cast<std::streamsize>(bytes.size()));
   out.close();
   return out ? 0 : 1;
 }

@@ -8,6 +8,7 @@
 #include <map>
 #include <vector>
 
+#include "perfdata/header.h"
 #include "perfdata/recording.h"
 #include "perfdata/sample.h"
 
@@ -21,20 +22,20 @@ using perfdata::RecordType;
 constexpr std::uint32_t kExit = 4;
 
 /// The offsets of all times in a data section, from its beginning.
-Expected<std::vector<std::uint64_t>> find_times(const perfdata::Recording& recording) {
-  const ByteOrder order = recording.header.order;
-  P2D_ASSIGN(const auto finder, perfdata::AttrFinder::create(recording.attrs, order));
+Expected<std::vector<std::uint64_t>> find_times(perfdata::Recording& recording,
+                                                std::uint64_t data_offset) {
+  const ByteOrder order = recording.order();
+  const auto& attrs = recording.description().attrs;
+  P2D_ASSIGN(const auto finder, perfdata::AttrFinder::create(attrs, order));
   std::vector<std::uint64_t> times;
-  auto stream = recording.records();
   Record record{};
   for (;;) {
-    P2D_ASSIGN(const bool more, stream.next(record));
+    P2D_ASSIGN(const bool more, recording.next(record));
     if (!more) return times;
-    const std::uint64_t body =
-        record.offset + perfdata::kRecordHeaderSize - recording.header.data.offset;
+    const std::uint64_t body = record.offset + perfdata::kRecordHeaderSize - data_offset;
     if (record.type == RecordType::kSample) {
       // IDENTIFIER, IP and TID come before TIME, each of 8 bytes.
-      const auto& attr = recording.attrs[finder.of_sample(record.body).value_or(0)];
+      const auto& attr = attrs[finder.of_sample(record.body).value_or(0)];
       std::uint64_t offset = 0;
       for (const auto bit :
            {perfdata::kSampleIdentifier, perfdata::kSampleIp, perfdata::kSampleTid}) {
@@ -46,10 +47,10 @@ Expected<std::vector<std::uint64_t>> find_times(const perfdata::Recording& recor
     if (record.type == RecordType::kFork || static_cast<std::uint32_t>(record.type) == kExit) {
       times.push_back(body + 16);
     }
-    const auto& attr = recording.attrs[finder.of_trailer(record.body).value_or(0)];
+    const auto& attr = attrs[finder.of_trailer(record.body).value_or(0)];
     constexpr auto kKernelTypes = 64U;  // records of perf's own have no trailer
     if (static_cast<std::uint32_t>(record.type) < kKernelTypes &&
-        perfdata::trailer_time(record, attr, order)) {
+        perfdata::read_trailer(record, attr, order).time) {
       std::uint64_t from_end = 8;
       for (const auto bit : {perfdata::kSampleId, perfdata::kSampleStreamId, perfdata::kSampleCpu,
                              perfdata::kSampleIdentifier}) {
@@ -66,15 +67,16 @@ void write(std::ofstream& out, std::span<const std::byte> bytes) {
 }
 
 Expected<void> repeat(const char* in, const char* out_path, std::uint64_t wanted) {
-  P2D_ASSIGN(const perfdata::Recording recording, perfdata::Recording::open(in));
-  const ByteOrder order = recording.header.order;
-  const FileSection section = recording.header.data;
-  P2D_ASSIGN(const auto times, find_times(recording));
-  P2D_ASSIGN(auto head, recording.file.read_exactly(0, section.offset, "the header"));
-  P2D_ASSIGN(auto data, recording.file.read_exactly(section.offset, section.size, "the data"));
+  P2D_ASSIGN(auto recording, perfdata::Recording::open(in, {}));
+  P2D_ASSIGN(const InputFile file, InputFile::open(in));
+  P2D_ASSIGN(const auto header, perfdata::read_header(file));
+  const ByteOrder order = header.order;
+  const FileSection section = header.data;
+  P2D_ASSIGN(const auto times, find_times(recording, section.offset));
+  P2D_ASSIGN(auto head, file.read_exactly(0, section.offset, "the header"));
+  P2D_ASSIGN(auto data, file.read_exactly(section.offset, section.size, "the data"));
   const std::uint64_t tail_at = section.offset + section.size;
-  P2D_ASSIGN(auto tail, recording.file.read_exactly(tail_at, recording.file.size() - tail_at,
-                                                    "the features"));
+  P2D_ASSIGN(auto tail, file.read_exactly(tail_at, file.size() - tail_at, "the features"));
 
   std::uint64_t first = ~0ULL;
   std::uint64_t last = 0;
@@ -89,8 +91,7 @@ Expected<void> repeat(const char* in, const char* out_path, std::uint64_t wanted
 
   constexpr std::size_t kDataSizeAt = 48;
   store(head.data() + kDataSizeAt, section.size + grown, order);
-  const auto features =
-      std::count(recording.header.features.begin(), recording.header.features.end(), true);
+  const auto features = std::count(header.features.begin(), header.features.end(), true);
   for (std::size_t i = 0; i < static_cast<std::size_t>(features); ++i) {
     std::byte* const offset = tail.data() + i * 16;
     store(offset, load<std::uint64_t>(offset, order) + grown, order);

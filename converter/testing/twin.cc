@@ -23,25 +23,23 @@ constexpr std::uint32_t kFinishedRound = 68;
 
 class TwinMaker {
  public:
-  explicit TwinMaker(const perfdata::Recording& recording)
-      : recording_(recording),
-        order_(recording.header.order),
-        builder_(other(recording.header.order)) {}
+  TwinMaker(perfdata::Recording& recording, ByteOrder order)
+      : recording_(recording), order_(recording.order()), builder_(order) {}
 
-  Expected<std::vector<std::byte>> make() {
-    copy_description();
-    auto stream = recording_.records();
+  Expected<PerfDataBuilder> make() {
     Record record{};
     for (;;) {
-      P2D_ASSIGN(const bool more, stream.next(record));
-      if (!more) return builder_.build();
+      P2D_ASSIGN(const bool more, recording_.next(record));
+      // A stream describes its events before their first record.
+      if (attr_count_ == 0) copy_description();
+      if (!more) return std::move(builder_);
       P2D_TRY(copy(record));
     }
   }
 
  private:
   void copy_description() {
-    for (const auto& attr : recording_.attrs) {
+    for (const auto& attr : recording_.description().attrs) {
       AttrSpec spec;
       spec.type = attr.type;
       spec.config = attr.config;
@@ -55,7 +53,7 @@ class TwinMaker {
       ++attr_count_;
       builder_.add_attr(std::move(spec));
     }
-    const auto& features = recording_.features;
+    const auto& features = recording_.description();
     if (features.tracing) {
       builder_.set_tracing(*features.tracing);
       for (const auto& system : features.tracing->systems) {
@@ -95,7 +93,7 @@ class TwinMaker {
 
   TrailerSpec read_trailer(ByteReader reader) const {
     TrailerSpec trailer;
-    const auto& attr = recording_.attrs.front();
+    const auto& attr = recording_.description().attrs.front();
     if (!attr.sample_id_all) return trailer;
     const std::uint64_t type = attr.sample_type;
     if ((type & perfdata::kSampleTid) != 0) {
@@ -145,7 +143,7 @@ class TwinMaker {
 
   std::size_t attr_of(const Record& record) const {
     if (attr_count_ < 2) return 0;
-    const auto& type = recording_.attrs.front().sample_type;
+    const auto& type = recording_.description().attrs.front().sample_type;
     auto reader = reader_of(record);
     if ((type & perfdata::kSampleIdentifier) == 0) {
       for (const auto bit : {perfdata::kSampleIp, perfdata::kSampleTid, perfdata::kSampleTime,
@@ -159,7 +157,7 @@ class TwinMaker {
 
   Expected<void> copy_sample(const Record& record) {
     const std::size_t index = attr_of(record);
-    const auto& attr = recording_.attrs[index];
+    const auto& attr = recording_.description().attrs[index];
     const auto has = [&](perfdata::SampleType bit) { return (attr.sample_type & bit) != 0; };
     auto reader = reader_of(record);
     SampleSpec sample;
@@ -193,7 +191,9 @@ class TwinMaker {
       sample.raw.assign(raw.begin(), raw.end());
       const auto format = formats_.find(static_cast<std::uint32_t>(attr.config));
       if (attr.is_tracepoint() && format != formats_.end()) {
-        swap_payload(sample.raw, format->second, order_, recording_.features.tracing->long_size);
+        if (builder_.order() != order_)
+          swap_payload(sample.raw, format->second, order_,
+                       recording_.description().tracing->long_size);
       }
     }
     if (!reader.ok()) return cut_short("a sample", reader);
@@ -201,7 +201,7 @@ class TwinMaker {
     return {};
   }
 
-  const perfdata::Recording& recording_;
+  perfdata::Recording& recording_;
   ByteOrder order_;
   PerfDataBuilder builder_;
   std::size_t attr_count_ = 0;
@@ -211,8 +211,8 @@ class TwinMaker {
 
 }  // namespace
 
-Expected<std::vector<std::byte>> make_twin(const perfdata::Recording& recording) {
-  return TwinMaker(recording).make();
+Expected<PerfDataBuilder> make_twin(perfdata::Recording& recording, ByteOrder order) {
+  return TwinMaker(recording, order).make();
 }
 
 }  // namespace perf2dat::testing

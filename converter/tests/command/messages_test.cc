@@ -28,14 +28,13 @@ TEST(Messages, HaveALineForEachThingLeftOut) {
   Summary summary;
   summary.converted = 1;
   using Reason = LeftOut::Reason;
-  summary.left_out = {{Reason::kNotTracepoint, "cpu-clock", 7},
-                      {Reason::kNoRawData, "a:b", 1},
-                      {Reason::kNoCpu, "a:b", 2},
-                      {Reason::kNoTime, "a:b", 3},
-                      {Reason::kBadCpu, "a:b", 4},
-                      {Reason::kUnknownEvent, "", 5},
-                      {Reason::kLost, "", 1},
-                      {Reason::kLost, "", 6}};
+  summary.left_out = {{Reason::kNotTracepoint, "cpu-clock", 7}, {Reason::kNoRawData, "a:b", 1},
+                      {Reason::kNoCpu, "a:b", 2},               {Reason::kNoTime, "a:b", 3},
+                      {Reason::kBadCpu, "a:b", 4},              {Reason::kUnknownEvent, "", 5},
+                      {Reason::kGuest, "a:b", 6}};
+  summary.outside_time = 7;
+  summary.lost = 8;
+  summary.lost_samples = 9;
   const auto lines = lines_of(files(), summary, false);
   EXPECT_THAT(
       std::vector<std::string>(lines.begin() + 2, lines.end()),
@@ -46,8 +45,19 @@ TEST(Messages, HaveALineForEachThingLeftOut) {
                   "[ perf2dat: Left out 4 samples of a:b: a CPU id above 65535 ]",
                   "[ perf2dat: Left out 5 samples of events that the recording does not "
                   "describe ]",
-                  "[ perf2dat: 1 event was lost while recording ]",
-                  "[ perf2dat: 6 events were lost while recording ]"));
+                  "[ perf2dat: Left out 6 samples of a:b: from inside a virtual machine ]",
+                  "[ perf2dat: Left out 7 events outside the windows of time ]",
+                  "[ perf2dat: 8 events were lost while recording ]",
+                  "[ perf2dat: perf counted 9 lost samples ]"));
+}
+
+TEST(Messages, TellHowManyLostEventsNoMarkTellsOf) {
+  Summary summary;
+  summary.lost = 1;
+  summary.lost_unplaced = 1;
+  EXPECT_EQ(
+      lines_of(files(), summary, false).back(),
+      "[ perf2dat: 1 event was lost while recording, 1 of them at a place that is not known ]");
 }
 
 TEST(Messages, TellWarningsTheCheckAndMoreWhenVerbose) {

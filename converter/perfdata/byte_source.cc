@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "perfdata/byte_source.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <system_error>
+
+namespace perf2dat::perfdata {
+
+Expected<std::size_t> FileSource::read(std::span<std::byte> into) {
+  const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(into.size(), left_));
+  P2D_ASSIGN(const std::size_t done, file_.read_at(offset_, into.first(wanted)));
+  offset_ += done;
+  left_ -= done;
+  return done;
+}
+
+Expected<std::uint64_t> FileSource::skip(std::uint64_t size) {
+  const std::uint64_t in_file = file_.size() - std::min(file_.size(), offset_);
+  size = std::min({size, left_, in_file});
+  offset_ += size;
+  left_ -= size;
+  return size;
+}
+
+Expected<std::size_t> PipeSource::read(std::span<std::byte> into) {
+  std::size_t done = 0;
+  while (done < into.size()) {
+    const ssize_t count = ::read(fd_.get(), into.data() + done, into.size() - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) {
+      return input_error("cannot read it: {}",
+                         std::error_code(errno, std::generic_category()).message());
+    }
+    if (count == 0) break;
+    done += static_cast<std::size_t>(count);
+  }
+  return done;
+}
+
+Expected<std::uint64_t> PipeSource::skip(std::uint64_t size) {
+  std::array<std::byte, 65536> buffer{};
+  std::uint64_t done = 0;
+  while (done < size) {
+    const auto wanted =
+        static_cast<std::size_t>(std::min<std::uint64_t>(size - done, buffer.size()));
+    P2D_ASSIGN(const std::size_t count, read(std::span(buffer).first(wanted)));
+    done += count;
+    if (count < wanted) break;
+  }
+  return done;
+}
+
+}  // namespace perf2dat::perfdata

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What a recording says of the machine and the events, besides the records of what happened.
+//
+// A file has it in the table of attrs and in the sections of features behind the data; a stream has
+// it in records of its own before the first sample. Both forms hold the same bytes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "model/time_windows.h"
+#include "model/tracing_data.h"
+#include "perfdata/attr.h"
+#include "perfdata/header.h"
+#include "perfdata/record_stream.h"
+
+namespace perf2dat::perfdata {
+
+/// What is missing in the recording stays empty or 0.
+struct Description {
+  ByteOrder order = ByteOrder::kLittle;
+  std::vector<Attr> attrs;
+  std::optional<TracingData> tracing;
+  std::string hostname;
+  std::string os_release;
+  std::string arch;
+  std::uint32_t cpus_available = 0;
+  std::optional<TimeSpan> sample_time;
+  /// Ids whose samples come from inside a virtual machine.
+  std::unordered_set<std::uint64_t> guest_ids;
+};
+
+/// Takes a feature's content; those that a conversion does not need are passed over.
+Expected<void> parse_feature(Feature feature, ByteReader reader, Description& description);
+
+/// Reads the sections of features of a file. Checks that all are inside the file, also those it
+/// does not read: that is how a truncated file shows.
+Expected<void> read_features(const InputFile& file, const Header& header, Description& description);
+
+/// Takes a record that describes: HEADER_ATTR, HEADER_FEATURE, EVENT_UPDATE or ID_INDEX.
+/// False: it is none of these.
+Expected<bool> parse_description(const Record& record, Description& description);
+
+}  // namespace perf2dat::perfdata
