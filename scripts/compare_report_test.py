@@ -288,5 +288,27 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
 
 
+class SymbolsOfSavedTexts(unittest.TestCase):
+    PERF = "sh 1 [000] 7.000000001: timer:start: f={} n=1\nsh 1 [000] 7.000000002: timer:start: f={}"
+    TRACE_CMD = "sh-1 [000] 7.000000001: start: f={} n=1\nsh-1 [000] 7.000000002: start: f={}"
+
+    def differences(self, perf, trace_cmd, saved=True):
+        comparison = compare(self.PERF.format(*perf).splitlines(),
+                             self.TRACE_CMD.format(*trace_cmd).splitlines(), saved=saved)
+        return comparison.differences.counts["fields"]
+
+    def test_a_symbol_stands_for_an_address(self):
+        self.assertEqual(self.differences(["tick+0x1f", "run"], ["0xffa0", "0xffb0"]), 0)
+
+    def test_it_is_the_same_symbol_each_time(self):
+        self.assertEqual(self.differences(["tick", "run"], ["0xffa0", "0xffa0"]), 1)
+
+    def test_numbers_are_no_symbols(self):
+        self.assertEqual(self.differences(["12", "-3"], ["0xffa0", "0xffb0"]), 2)
+
+    def test_only_a_saved_text_has_symbols(self):
+        self.assertEqual(self.differences(["tick", "run"], ["0xffa0", "0xffb0"], saved=False), 2)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -94,6 +94,21 @@ std::optional<Window> part_of(TimeSpan span, double from, double to) {
   return window;
 }
 
+/// '/' for slices like 10%/2, '-' for parts like 0%-10%, '%' for the first percents alone.
+char form_of(std::string_view part) {
+  const auto sign = part.find_first_of("/-");
+  return sign == std::string_view::npos ? '%' : part[sign];
+}
+
+/// As in perf, all parts have the same form, and 10% stands alone.
+bool fit_together(std::string_view percents) {
+  const auto parts = split(percents, ",");
+  return parts.size() < 2 || std::all_of(parts.begin(), parts.end(), [&](std::string_view part) {
+           const char form = form_of(part);
+           return form != '%' && form == form_of(parts.front());
+         });
+}
+
 /// "10%/2", "0%-10%" or "10%".
 std::optional<Window> parse_part(std::string_view text, TimeSpan span) {
   if (const auto slash = text.find('/'); slash != std::string_view::npos) {
@@ -126,6 +141,9 @@ Expected<TimeWindows> TimeWindows::parse(std::string_view text, std::optional<Ti
     return wrong(text,
                  "the recording does not tell its first and last sample's time, "
                  "so percents mean nothing: give seconds");
+  }
+  if (percents && !fit_together(text)) {
+    return wrong(text, "windows like 10%/2 and 0%-10% do not mix, and 10% stands alone");
   }
   for (const auto part : split(text, percents ? "," : kSpace)) {
     if (trim(part).empty()) continue;

@@ -13,6 +13,10 @@ namespace perf2dat::perfdata {
 Expected<std::size_t> FileSource::read(std::span<std::byte> into) {
   const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(into.size(), left_));
   P2D_ASSIGN(const std::size_t done, file_.read_at(offset_, into.first(wanted)));
+  if (done < wanted) {
+    return input_error("it became shorter while it was read: {} bytes expected at offset {:#x}",
+                       wanted - done, offset_ + done);
+  }
   offset_ += done;
   left_ -= done;
   return done;

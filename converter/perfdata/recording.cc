@@ -196,8 +196,8 @@ Expected<bool> Recording::next(Record& record) {
 }
 
 std::uint64_t Recording::position() const {
-  if (part_ >= parts_.size()) return size_;
-  const Part& part = parts_[part_];
+  if (part_ >= parts_.size() && size_ != 0) return size_;
+  const Part& part = parts_[std::min(part_, parts_.size() - 1)];
   return part.before + part.stream->offset() - part.begin;
 }
 

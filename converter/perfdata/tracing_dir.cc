@@ -2,11 +2,10 @@
 #include "perfdata/tracing_dir.h"
 
 #include <algorithm>
-#include <bit>
+#include <array>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
-#include <map>
+#include <optional>
 
 #include "model/event_format.h"
 
@@ -19,7 +18,12 @@ namespace fs = std::filesystem;
 std::optional<std::string> read_text(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return std::nullopt;
-  std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::string text;
+  std::array<char, 4096> piece{};
+  do {
+    file.read(piece.data(), piece.size());
+    text.append(piece.data(), static_cast<std::size_t>(file.gcount()));
+  } while (file);
   if (file.bad()) return std::nullopt;
   return text;
 }

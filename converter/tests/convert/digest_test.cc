@@ -25,7 +25,7 @@ using testing::Event;
 using ::testing::HasSubstr;
 using testing::order_name;
 
-tracedat::RingEvent ring_event(const Event& event) { return {event.time, event.payload}; }
+tracedat::RingEvent ring_event(const Event& event) { return {event.time, event.payload, 0}; }
 
 Digest digest_of(const std::vector<Event>& events) {
   Digest digest;
@@ -90,6 +90,14 @@ TEST(DigestOfEvents, TakesDataForPaddedToWordsAsARingBufferPadsIt) {
             hash_of({{0, 1, bytes({1, 2, 3, 4, 0, 0, 0, 0})}}));
 }
 
+TEST(DigestOfEvents, DoesNotCountMarksOfMissingOnes) {
+  Digest digest = digest_of({{0, 20, {}}});
+  digest.add({10, {}, 5});
+  EXPECT_EQ(digest.events, 1U);
+  EXPECT_EQ(digest.first_time, 20U);
+  EXPECT_EQ(digest.hash_sum, hash_of({{0, 20, {}}}));
+}
+
 class CheckOutput : public ByteOrderTest {
  protected:
   CheckOutput() {
@@ -145,7 +153,7 @@ TEST_P(CheckOutput, TellsOfOtherData) {
 }
 
 TEST_P(CheckOutput, TellsOfACpuThatIsMissing) {
-  recorded_[7].add({1000, {}});
+  recorded_[7].add({1000, {}, 0});
   EXPECT_EQ(error(), "CPU 7 has 0 events in the output, 1 in the recording");
 }
 

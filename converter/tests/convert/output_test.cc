@@ -146,7 +146,8 @@ class OutputIsInput : public Output {
     options().output = output;
     for (const bool overwrite : {true, false}) {
       options().overwrite = overwrite;
-      EXPECT_EQ(error(), output + ": it is the recording itself: name another output");
+      EXPECT_THAT(error(), HasSubstr(overwrite ? ": it is the recording itself: name another output"
+                                               : ": it exists: use --force to replace it"));
     }
     EXPECT_TRUE(read_file(path("in.data")) == small_recording());
   }
@@ -170,6 +171,29 @@ TEST_F(OutputIsInput, IsRefusedWhereTheInputIsALink) {
   fs::create_symlink("in.data", path("link"));
   options().input = path("link");
   expect_refused(path("in.data"));
+}
+
+TEST_F(OutputIsInput, IsRefusedAlsoForAFileOfAFolder) {
+  fs::create_directory(path("folder"));
+  fs::rename(path("in.data"), path("folder/data"));
+  write_file(path("folder/data.0"), {});
+  options().input = path("folder");
+  options().overwrite = true;
+  for (const auto* const part : {"folder/data", "folder/data.0"}) {
+    options().output = path(part);
+    EXPECT_EQ(error(), path(part) + ": it is the recording itself: name another output");
+  }
+  EXPECT_TRUE(read_file(path("folder/data")) == small_recording());
+}
+
+TEST_F(Output, ThatExistsIsRefusedBeforeTheRecordingIsRead) {
+  put_something_else();
+  options().input = path("missing");
+  EXPECT_THAT(error(), StartsWith(path("out.dat") + ": it exists"));
+  // A pipe that nobody writes to would be waited for.
+  ASSERT_EQ(::mkfifo(path("fifo").c_str(), 0600), 0);
+  options().input = path("fifo");
+  EXPECT_THAT(error(), StartsWith(path("out.dat") + ": it exists"));
 }
 
 class OutputPath : public Output {

@@ -200,6 +200,16 @@ inline Bytes full_recording(ByteOrder order) {
   return builder.build();
 }
 
+/// A name and eight samples, to be built as a file or a stream.
+inline PerfDataBuilder eight_pings(ByteOrder order) {
+  PerfDataBuilder builder = ping_recording(order);
+  builder.add_comm(7, 7, "seven", trailer_at(50, 1));
+  for (std::uint64_t i = 0; i < 8; ++i) {
+    builder.add_sample(0, ping(order, {1, 100 + i, static_cast<std::uint32_t>(i % 2)}, i));
+  }
+  return builder;
+}
+
 struct Event {
   std::uint32_t cpu = 0;
   std::uint64_t time = 0;
@@ -217,10 +227,20 @@ inline Event event_of(const SampleSpec& sample) {
   return event;
 }
 
+/// The mark that events are missing.
+struct Mark {
+  std::uint32_t cpu = 0;
+  std::uint64_t missed = 0;
+  std::uint64_t next_time = 0;  ///< of the event that it is before
+
+  friend bool operator==(const Mark&, const Mark&) = default;
+};
+
 /// What a trace.dat holds.
 struct TraceDat {
   tracedat::Contents contents;
   std::vector<Event> events;  ///< CPU by CPU, each in the file's order
+  std::vector<Mark> marks;    ///< the same; each before an event
   std::string cmdlines;
 
   std::uint32_t cpu_count() const {
@@ -243,12 +263,21 @@ inline TraceDat read_trace_dat(std::span<const std::byte> bytes) {
   TraceDat file;
   file.contents = value_of(tracedat::read_contents(read_at, bytes.size()));
   for (const auto& range : file.contents.ranges) {
+    std::uint64_t missed = 0;
     const auto read = tracedat::read_events(
         read_at, file.contents.format, range, [&](const tracedat::RingEvent& event) {
+          if (event.is_mark()) {
+            EXPECT_EQ(missed, 0U) << "two marks without an event between them";
+            missed = event.missed;
+            return;
+          }
+          if (missed != 0) file.marks.push_back({range.cpu, missed, event.time});
+          missed = 0;
           file.events.push_back(
               {range.cpu, event.time, {event.payload.begin(), event.payload.end()}});
         });
     if (!read) throw std::runtime_error(read.error().message);
+    EXPECT_EQ(missed, 0U) << "a mark without an event after it";
   }
   file.cmdlines = value_of(file.contents.cmdlines());
   return file;
