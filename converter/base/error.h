@@ -51,7 +51,9 @@ inline Failure cut_short(std::string_view what, const ByteReader& reader) {
 // P2D_ASSIGN(auto x, f()): x gets the value, or the caller gets the error.
 #define P2D_ASSIGN(target, expression) \
   P2D_ASSIGN_AS(P2D_JOIN(p2d_result_, __LINE__), target, expression)
+// NOLINTBEGIN(bugprone-macro-parentheses): a declaration cannot be in parentheses.
 #define P2D_ASSIGN_AS(result, target, expression)                \
   auto result = (expression);                                    \
   if (!result) return tl::unexpected(std::move(result).error()); \
   target = *std::move(result)
+// NOLINTEND(bugprone-macro-parentheses)

@@ -24,6 +24,7 @@ namespace {
 
 using perf2dat::testing::error_of;
 using perf2dat::testing::FileSizeLimit;
+using perf2dat::testing::MemoryLimit;
 using perf2dat::testing::TemporaryDirectory;
 using perf2dat::testing::value_of;
 using ::testing::ElementsAre;
@@ -299,6 +300,22 @@ TEST_F(CpuStreamsTest, KeepsThousandsOfCpusApart) {
     EXPECT_EQ(written.ranges[cpu].offset, cpu * 4096ULL);
     EXPECT_EQ(written.ranges[cpu].size, 4096U);
     EXPECT_THAT(written.events.at(cpu), ElementsAre(Event{cpu, number(cpu)}));
+  }
+}
+
+TEST_F(CpuStreamsTest, KeepsNoPageOfACpuThatIsWritten) {
+  constexpr std::uint32_t kCpus = 16384;  // 64 MiB of pages
+  CpuStreams copied = streams();
+  CpuStreams merged = streams();
+  for (std::uint32_t cpu = 0; cpu < kCpus; ++cpu) {
+    append(copied, cpu, 2, "2nd ");
+    append(merged, cpu, 2, "2nd ");
+    append(merged, cpu, 1, "1st ");
+  }
+  auto out = value_of(OutputFile::create(directory().path("out.dat"), false));
+  for (CpuStreams* const each : {&copied, &merged}) {
+    const MemoryLimit limit(24U << 20U);
+    EXPECT_THAT(value_of(each->write(out, 0)), SizeIs(kCpus));
   }
 }
 
