@@ -74,17 +74,19 @@ fuzz: ## look for inputs that break the converter, for FUZZ_SECONDS (60) seconds
 .PHONY: bench
 bench: ## compare speed and memory with cat and perf's own commands (BENCH_ARGS='--help')
 	@scripts/setup bench
-	$(call build,release)
-	@cmake --build --preset release --target repeat_recording
-	@scripts/bench $(BENCH_ARGS) build/release
+	$(call build,bench)
+	@cmake --build --preset bench --target repeat_recording perf_data_twin
+	@build/bench/converter/bench/pieces_benchmark
+	@scripts/bench $(BENCH_ARGS) build/bench
 
 .PHONY: coverage
-coverage: ## run the tests and report line coverage (COVERAGE_ARGS='--min FOLDER=PERCENT' demands)
+coverage: ## run the tests, print each file's line coverage, and demand 95 % of the two formats
 	@scripts/setup coverage
 	$(call build,coverage)
 	@find build/coverage -name '*.gcda' -delete
 	@ctest --preset coverage -j $(JOBS) $(CTEST_ARGS)
-	@scripts/coverage $(COVERAGE_ARGS) build/coverage
+	@scripts/coverage --min converter/perfdata=95 --min converter/tracedat=95 $(COVERAGE_ARGS) \
+	  build/coverage
 
 .PHONY: format
 format: ## bring all C++ sources into shape, in place

@@ -115,8 +115,10 @@ void FileDescriptor::reset() {
   if (fd_ >= 0) ::close(std::exchange(fd_, -1));
 }
 
-Expected<FileDescriptor> open_for_reading(const std::string& path) {
-  FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+namespace {
+
+Expected<FileDescriptor> open_with(const std::string& path, int flags) {
+  FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags));
   if (!fd.valid()) {
     return input_error("cannot open it: {}{}", reason(),
                        errno == ENOENT ? " (perf record writes one)" : "");
@@ -124,13 +126,18 @@ Expected<FileDescriptor> open_for_reading(const std::string& path) {
   return fd;
 }
 
+}  // namespace
+
+Expected<FileDescriptor> open_for_reading(const std::string& path) { return open_with(path, 0); }
+
 bool is_regular_file(const FileDescriptor& fd) {
   struct stat status {};
   return ::fstat(fd.get(), &status) == 0 && S_ISREG(status.st_mode);
 }
 
 Expected<InputFile> InputFile::open(const std::string& path) {
-  P2D_ASSIGN(auto fd, open_for_reading(path));
+  // A FIFO is no regular file, and would wait here for somebody to write.
+  P2D_ASSIGN(auto fd, open_with(path, O_NONBLOCK));
   return adopt(std::move(fd));
 }
 

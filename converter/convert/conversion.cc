@@ -298,8 +298,10 @@ Expected<void> Conversion::read_records() {
   Record record{};
   for (unsigned count = 0;; ++count) {
     if (count % kRecordsPerReport == 0) P2D_TRY(report_progress());
-    P2D_ASSIGN(const bool more, recording_.next(record));
-    if (!more) break;
+    if (!recording_.next_buffered(record)) {
+      P2D_ASSIGN(const bool more, recording_.next(record));
+      if (!more) break;
+    }
     P2D_TRY(take(record));
   }
   // Without a record that needed these, they tell what is missing.

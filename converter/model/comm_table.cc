@@ -19,15 +19,17 @@ constexpr std::uint32_t kNoTid = ~0U;
 }  // namespace
 
 void CommTable::add_comm(std::uint64_t time, std::uint32_t tid, std::string_view comm) {
-  add_change({time, tid, 0, false, std::string(comm)});
+  TaskChange change{time, tid, 0, false, {}};
+  comm.copy(change.comm.data(), kLongestComm);
+  add_change(change);
 }
 
 void CommTable::add_fork(std::uint64_t time, std::uint32_t tid, std::uint32_t parent_tid) {
   add_change({time, tid, parent_tid, true, {}});
 }
 
-void CommTable::add_change(TaskChange change) {
-  changes_.push_back(std::move(change));
+void CommTable::add_change(const TaskChange& change) {
+  changes_.push_back(change);
   if (changes_.size() >= kMostChanges) apply_changes(kMostChanges / 2);
 }
 
@@ -37,11 +39,9 @@ void CommTable::apply_changes(std::size_t count) {
   const auto end = changes_.begin() + static_cast<std::ptrdiff_t>(count);
   for (auto change = changes_.begin(); change != end; ++change) {
     if (!change->is_fork) {
-      by_tid_[change->tid] = std::move(change->comm);
+      by_tid_[change->tid] = change->comm.data();
       continue;
     }
-    // A thread that starts itself over keeps its name; perf writes such records for old tasks.
-    if (change->tid == change->parent_tid) continue;
     const auto parent = by_tid_.find(change->parent_tid);
     if (parent == by_tid_.end()) {
       by_tid_.erase(change->tid);
@@ -58,23 +58,20 @@ void CommTable::add_task(std::uint32_t pid, std::uint32_t tid) {
   tid_of_pid_[pid] = tid;
 }
 
-void CommTable::see_switch(std::uint64_t time, std::uint32_t pid, std::string_view comm) {
-  if (comm.empty()) return;
-  SwitchName& recent = recent_switches_[pid % kRecent];
-  if (recent.pid == pid && recent.comm == comm) {
-    recent.time = std::max(recent.time, time);
-    return;
-  }
-  keep_switch_name(recent);
+void CommTable::add_switch(std::uint64_t time, std::uint32_t pid, std::string_view comm) {
+  RecentSwitch& recent = recent_switches_[pid % kRecent];
+  if (comm.size() != sizeof recent.comm) return keep_switch_name(pid, time, comm);
+  keep_switch_name(recent.pid, recent.time, {recent.comm.data(), recent.comm.size()});
   recent.pid = pid;
   recent.time = time;
-  recent.comm = comm;
+  comm.copy(recent.comm.data(), recent.comm.size());
 }
 
-void CommTable::keep_switch_name(const SwitchName& name) {
-  if (name.comm.empty()) return;
-  SwitchName& kept = by_switch_[name.pid];
-  if (kept.comm.empty() || name.time >= kept.time) kept = name;
+void CommTable::keep_switch_name(std::uint32_t pid, std::uint64_t time, std::string_view comm) {
+  comm = comm.substr(0, comm.find('\0'));
+  if (comm.empty()) return;
+  SwitchName& kept = by_switch_[pid];
+  if (kept.comm.empty() || time >= kept.time) kept = {time, std::string(comm)};
 }
 
 void CommTable::add_saved_cmdlines(std::string_view lines) {
@@ -92,7 +89,9 @@ void CommTable::add_saved_cmdlines(std::string_view lines) {
 
 std::map<std::uint32_t, std::string> CommTable::names() {
   apply_changes(changes_.size());
-  for (const auto& recent : recent_switches_) keep_switch_name(recent);
+  for (const auto& recent : recent_switches_) {
+    keep_switch_name(recent.pid, recent.time, {recent.comm.data(), recent.comm.size()});
+  }
 
   std::map<std::uint32_t, std::string> names;
   if (in_namespace_) {

@@ -2,8 +2,10 @@
 // The names of tasks. trace.dat has one name per pid: the last one.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <string>
 #include <string_view>
@@ -34,8 +36,19 @@ class CommTable {
     add_task(pid, tid);
   }
 
-  /// sched_switch gave the name of the task `pid`. It counts where no record names the task.
-  void see_switch(std::uint64_t time, std::uint32_t pid, std::string_view comm);
+  /// sched_switch gave the name of the task `pid`, up to a NUL. It counts where no record names the
+  /// task.
+  void see_switch(std::uint64_t time, std::uint32_t pid, std::string_view comm) {
+    if (pid == 0) return;  // each CPU's idle task, "swapper/0", "swapper/1" and so on
+    RecentSwitch& recent = recent_switches_[pid % kRecent];
+    // Behind the NUL is whatever was there before, so this is no comparison of all bytes.
+    if (comm.size() == sizeof recent.comm && recent.pid == pid &&
+        std::strncmp(recent.comm.data(), comm.data(), sizeof recent.comm) == 0) {
+      recent.time = std::max(recent.time, time);
+      return;
+    }
+    add_switch(time, pid, comm);
+  }
 
   /// The kernel's own list of names, as lines "pid comm". It counts where nothing else names the
   /// task.
@@ -45,12 +58,14 @@ class CommTable {
   std::map<std::uint32_t, std::string> names();
 
  private:
+  // The kernel's names have up to 15 bytes. Many changes wait, so they are plain and small.
+  static constexpr std::size_t kLongestComm = 15;
   struct TaskChange {
     std::uint64_t time;
     std::uint32_t tid;
     std::uint32_t parent_tid;  // of a fork
     bool is_fork;
-    std::string comm;  // of a name
+    std::array<char, kLongestComm + 1> comm;  // of a name, with a NUL
   };
   struct SeenTask {
     std::uint32_t pid = 0;
@@ -58,18 +73,23 @@ class CommTable {
     bool seen = false;
   };
   struct SwitchName {
+    std::uint64_t time = 0;
+    std::string comm;
+  };
+  struct RecentSwitch {
     std::uint32_t pid = 0;
     std::uint64_t time = 0;
-    std::string comm;  // empty: no entry
+    std::array<char, kLongestComm + 1> comm{};  // as it was recorded; empty: no entry
   };
 
   // Events of the same few tasks come again and again; these small tables spare a search for each.
   static constexpr std::size_t kRecent = 1024;
 
-  void add_change(TaskChange change);
+  void add_change(const TaskChange& change);
   void apply_changes(std::size_t count);
   void add_task(std::uint32_t pid, std::uint32_t tid);
-  void keep_switch_name(const SwitchName& name);
+  void add_switch(std::uint64_t time, std::uint32_t pid, std::string_view comm);
+  void keep_switch_name(std::uint32_t pid, std::uint64_t time, std::string_view comm);
 
   std::vector<TaskChange> changes_;
   std::unordered_map<std::uint32_t, std::string> by_tid_;
@@ -78,7 +98,7 @@ class CommTable {
   std::unordered_map<std::uint32_t, std::string> saved_;
   bool in_namespace_ = false;
   std::array<SeenTask, kRecent> recent_tasks_{};
-  std::array<SwitchName, kRecent> recent_switches_{};
+  std::array<RecentSwitch, kRecent> recent_switches_{};
 };
 
 }  // namespace perf2dat

@@ -11,10 +11,6 @@ namespace {
 constexpr std::size_t kBufferSize = 256U << 10U;
 static_assert(kBufferSize >= 2 * kLargestRecord);
 
-// The kernel counts its types from 1 and perf its own from 64; both are far from here. What follows
-// a stream that somebody appended text to has four letters in the place of a type.
-constexpr std::uint32_t kImpossibleType = 1U << 16U;
-
 }  // namespace
 
 RecordStream::RecordStream(std::unique_ptr<ByteSource> source, ByteOrder order,
@@ -30,22 +26,6 @@ std::span<std::byte> RecordStream::Buffer::make_room() {
   filled -= position;
   position = 0;
   return std::span(bytes).subspan(filled);
-}
-
-RecordStream::Parsed RecordStream::parse(Buffer& buffer, Record& record) const {
-  if (buffer.buffered() < kRecordHeaderSize) return Parsed::kNeedsMore;
-  const std::byte* const header = buffer.bytes.data() + buffer.position;
-  const auto type = load<std::uint32_t>(header, order_);
-  const std::size_t size = load<std::uint16_t>(header + 6, order_);
-  if (size < kRecordHeaderSize) return Parsed::kImpossible;
-  if (end_ == StreamEnd::kOpen && type >= kImpossibleType) return Parsed::kImpossible;
-  if (buffer.buffered() < size) return Parsed::kNeedsMore;
-  record.type = static_cast<RecordType>(type);
-  record.misc = load<std::uint16_t>(header + 4, order_);
-  record.offset = buffer.offset();
-  record.body = std::span<const std::byte>(header + kRecordHeaderSize, size - kRecordHeaderSize);
-  buffer.position += size;
-  return Parsed::kRecord;
 }
 
 Expected<void> RecordStream::refill() {
@@ -88,8 +68,7 @@ Expected<bool> RecordStream::next_outer(Record& record) {
   for (;;) {
     switch (parse(outer_, record)) {
       case Parsed::kRecord:
-        if (record.type == RecordType::kAuxtrace) P2D_TRY(skip_payload(record));
-        return true;
+        return record.type == RecordType::kAuxtrace ? skip_payload(record) : true;
       case Parsed::kImpossible:
         return end_of_stream();
       case Parsed::kNeedsMore:
@@ -159,22 +138,27 @@ Expected<bool> RecordStream::next(Record& record) {
   }
 }
 
-Expected<void> RecordStream::skip_payload(const Record& record) {
+// False: an open stream ends in the payload.
+Expected<bool> RecordStream::skip_payload(const Record& record) {
   if (record.body.size() < 8) {
-    return input_error("the record of an AUX area at offset {:#x} has no size", record.offset);
+    return input_error("the AUXTRACE record at offset {:#x} has {} bytes, too few for a size",
+                       record.offset, kRecordHeaderSize + record.body.size());
   }
   const auto size = load<std::uint64_t>(record.body.data(), order_);
   const auto buffered = static_cast<std::size_t>(std::min<std::uint64_t>(size, outer_.buffered()));
   outer_.position += buffered;
   const std::uint64_t wanted = size - buffered;
-  if (wanted == 0) return {};
+  if (wanted == 0) return true;
   P2D_ASSIGN(const std::uint64_t done, source_->skip(wanted));
   outer_.start += done;
-  if (done < wanted) {
-    return input_error("the AUX area of {} bytes behind the record at offset {:#x} ends after {}",
-                       size, record.offset, done + buffered);
+  if (done == wanted) return true;
+  if (end_ == StreamEnd::kOpen) {
+    leftover_ = Leftover{record.offset, outer_.offset() - record.offset};
+    at_end_ = true;
+    return false;
   }
-  return {};
+  return input_error("the AUX area of {} bytes behind the record at offset {:#x} ends after {}",
+                     size, record.offset, done + buffered);
 }
 
 Expected<std::vector<std::byte>> RecordStream::read_payload(std::uint64_t size) {

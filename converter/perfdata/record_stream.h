@@ -42,6 +42,16 @@ class RecordStream {
   /// Reads the next record into `record`; false: there is none.
   Expected<bool> next(Record& record);
 
+  /// The same for the usual case, that a whole record of what happened is in the buffer. False: ask
+  /// `next()`.
+  bool next_buffered(Record& record) {
+    if (decompressor_) return false;
+    const std::size_t position = outer_.position;
+    if (parse(outer_, record) == Parsed::kRecord && is_plain(record.type)) return true;
+    outer_.position = position;
+    return false;
+  }
+
   /// Reads bytes that follow the record read last and are not counted in its size.
   Expected<std::vector<std::byte>> read_payload(std::uint64_t size);
 
@@ -69,11 +79,32 @@ class RecordStream {
   };
   enum class Parsed { kRecord, kNeedsMore, kImpossible };
 
-  Parsed parse(Buffer& buffer, Record& record) const;
+  // The kernel counts its types from 1 and perf its own from 64; both are far from here. What
+  // follows a stream that somebody appended text to has four letters in the place of a type.
+  static constexpr std::uint32_t kImpossibleType = 1U << 16U;
+
+  // Not so plain: perf's own records, some of which describe, hold others or have bytes after them.
+  static bool is_plain(RecordType type) { return type < RecordType::kHeaderAttr; }
+
+  Parsed parse(Buffer& buffer, Record& record) const {
+    if (buffer.buffered() < kRecordHeaderSize) return Parsed::kNeedsMore;
+    const std::byte* const header = buffer.bytes.data() + buffer.position;
+    const auto type = load<std::uint32_t>(header, order_);
+    const std::size_t size = load<std::uint16_t>(header + 6, order_);
+    if (size < kRecordHeaderSize) return Parsed::kImpossible;
+    if (end_ == StreamEnd::kOpen && type >= kImpossibleType) return Parsed::kImpossible;
+    if (buffer.buffered() < size) return Parsed::kNeedsMore;
+    record.type = static_cast<RecordType>(type);
+    record.misc = load<std::uint16_t>(header + 4, order_);
+    record.offset = buffer.offset();
+    record.body = std::span<const std::byte>(header + kRecordHeaderSize, size - kRecordHeaderSize);
+    buffer.position += size;
+    return Parsed::kRecord;
+  }
   Expected<bool> next_outer(Record& record);
   Expected<bool> next_inner(Record& record);
   Expected<void> refill();
-  Expected<void> skip_payload(const Record& record);
+  Expected<bool> skip_payload(const Record& record);
   Expected<bool> end_of_stream();
   Failure damaged(const Buffer& buffer) const;
 

@@ -70,9 +70,13 @@ Expected<void> Recording::open_path(const std::string& path, const OpenOptions& 
 }
 
 Expected<void> Recording::open_directory(const std::string& path, const OpenOptions& options) {
-  P2D_ASSIGN(auto fd, open_for_reading(path + "/data"));
-  P2D_ASSIGN(auto file, InputFile::adopt(std::move(fd)));
-  P2D_TRY(open_file(std::move(file), options));
+  auto fd = open_for_reading(path + "/data");
+  if (!fd) {
+    return input_error("it is a folder, but not of perf record --threads: its file 'data': {}",
+                       fd.error().message);
+  }
+  P2D_ASSIGN(auto file, InputFile::adopt(*std::move(fd)));
+  P2D_TRY(open_file(std::move(file), options, Kind::kFolder));
   P2D_ASSIGN(const auto names, thread_files(path));
   for (const auto& name : names) {
     P2D_ASSIGN(auto thread_fd, open_for_reading(name));
@@ -90,7 +94,7 @@ Expected<void> Recording::open_descriptor(FileDescriptor fd, const OpenOptions& 
     std::array<std::byte, kPipeHeaderSize> bytes{};
     P2D_ASSIGN(const std::size_t done, file.read_at(0, bytes));
     P2D_ASSIGN(const auto start, read_start(std::span(bytes).first(done)));
-    if (!start.is_stream) return open_file(std::move(file), options);
+    if (!start.is_stream) return open_file(std::move(file), options, Kind::kFile);
     auto kept = std::make_unique<InputFile>(std::move(file));
     auto source = std::make_unique<FileSource>(*kept, start.size, kept->size() - start.size);
     size_ = kept->size();
@@ -104,7 +108,7 @@ Expected<void> Recording::open_descriptor(FileDescriptor fd, const OpenOptions& 
   if (start.is_stream) return open_stream(std::move(source), nullptr, start.order);
   // What describes the events is behind the data.
   P2D_ASSIGN(auto file, spool(begin, *source, options.output));
-  return open_file(std::move(file), options);
+  return open_file(std::move(file), options, Kind::kFile);
 }
 
 Expected<void> Recording::open_stream(std::unique_ptr<ByteSource> source,
@@ -119,13 +123,15 @@ Expected<void> Recording::open_stream(std::unique_ptr<ByteSource> source,
   return {};
 }
 
-Expected<void> Recording::open_file(InputFile file, const OpenOptions& options) {
+Expected<void> Recording::open_file(InputFile file, const OpenOptions& options, Kind kind) {
   P2D_ASSIGN(const auto header, read_header(file));
   description_.order = header.order;
   P2D_ASSIGN(description_.attrs, read_attrs(file, header));
   auto data = header.data;
   auto end = StreamEnd::kExact;
-  if (header.is_unfinished()) {
+  // In a folder the samples are in other files, and this one may be finished without any record.
+  const bool may_be_empty = kind == Kind::kFolder && options.tracing_dir.empty();
+  if (header.is_unfinished() && !may_be_empty) {
     if (options.tracing_dir.empty()) {
       return input_error(
           "its header says that it has no data: perf record was killed before it finished the "
@@ -164,6 +170,14 @@ Expected<void> Recording::add_formats(const OpenOptions& options) {
   return {};
 }
 
+namespace {
+
+bool may_describe(RecordType type) {
+  return type >= RecordType::kHeaderAttr && type <= RecordType::kHeaderFeature;
+}
+
+}  // namespace
+
 Expected<bool> Recording::describe(const Record& record, RecordStream& stream) {
   if (record.type == RecordType::kHeaderTracingData) {
     // u32 size of the event formats, which follow the record, with zeros to a multiple of 8.
@@ -189,6 +203,7 @@ Expected<bool> Recording::next(Record& record) {
       ++part_;
       continue;
     }
+    if (!may_describe(record.type)) return true;
     P2D_ASSIGN(const bool described, describe(record, stream));
     if (!described) return true;
   }

@@ -42,6 +42,11 @@ class Recording {
   /// Reads the next record that is not a part of the description; false: there is none.
   Expected<bool> next(Record& record);
 
+  /// The same for the usual case, that the record is in memory. False: ask `next()`.
+  bool next_buffered(Record& record) {
+    return part_ < parts_.size() && parts_[part_].stream->next_buffered(record);
+  }
+
   /// Bytes read so far, and in all; 0: unknown.
   std::uint64_t position() const;
   std::uint64_t size() const { return size_; }
@@ -53,6 +58,7 @@ class Recording {
   bool is_same_file(const std::string& path) const;
 
  private:
+  enum class Kind { kFile, kFolder };
   struct Part {
     std::unique_ptr<InputFile> file;  // nullptr: a pipe
     std::uint64_t begin = 0;          // offset of the first record
@@ -64,7 +70,7 @@ class Recording {
   Expected<void> open_path(const std::string& path, const OpenOptions& options);
   Expected<void> open_directory(const std::string& path, const OpenOptions& options);
   Expected<void> open_descriptor(FileDescriptor fd, const OpenOptions& options);
-  Expected<void> open_file(InputFile file, const OpenOptions& options);
+  Expected<void> open_file(InputFile file, const OpenOptions& options, Kind kind);
   Expected<void> open_stream(std::unique_ptr<ByteSource> source, std::unique_ptr<InputFile> file,
                              ByteOrder order);
   Expected<void> add_formats(const OpenOptions& options);

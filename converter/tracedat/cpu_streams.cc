@@ -52,9 +52,16 @@ Expected<void> CpuStreams::append(std::uint32_t cpu, const RingEvent& event) {
   }
   const bool after_large = event.time == stream.last_time && stream.last_is_large;
   if (event.time < stream.last_time || after_large) return append_late(cpu, event);
-  stream.last_time = event.time;
+  const std::uint64_t time_before = std::exchange(stream.last_time, event.time);
   stream.last_is_large = event.payload.size() > packed_format_.largest_payload();
-  if (stream.last_is_large) return append_late(cpu, event);
+  if (stream.last_is_large) {
+    // A mark right before it waits with it: left in the packer, it would go with a later event.
+    if (const std::uint64_t missed = stream.packer.pending_missed(); missed != 0) {
+      stream.packer = PagePacker(packed_format_);
+      P2D_TRY(append_late(cpu, {time_before, {}, missed}));
+    }
+    return append_late(cpu, event);
+  }
   if (!stream.packer.append(event)) {
     P2D_TRY(finish_page(stream));
     stream.packer.append(event);
@@ -102,7 +109,8 @@ Expected<void> CpuStreams::spill_pages(Stream& stream) {
     extents.push_back({offset, stream.pages.size()});
   }
   stream.pages.clear();
-  if (stream.pages.capacity() > 2 * spill_size()) stream.pages = {};
+  // More CPUs have come since it grew.
+  if (stream.pages.capacity() > 2 * spill_size()) std::vector<std::byte>().swap(stream.pages);
   return {};
 }
 

@@ -2,6 +2,7 @@
 #include "tracedat/ring_page.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace perf2dat::tracedat {
@@ -11,22 +12,19 @@ constexpr std::size_t padded_to_word(std::size_t size) { return (size + 3) / 4 *
 
 }  // namespace
 
-void PagePacker::begin(std::uint64_t time) {
-  page_.resize(format_.header_size());
-  store(page_.data(), time, format_.order);
-  last_time_ = time;
-}
-
-std::byte* PagePacker::grow(std::size_t size) {
-  const std::size_t at = page_.size();
-  page_.resize(at + size);
-  return page_.data() + at;
+/// Makes room for `size` bytes in all.
+void PagePacker::reserve(std::size_t size) {
+  if (size <= page_.size()) return;
+  constexpr std::size_t kSmallest = 256;
+  std::size_t grown = std::max(kSmallest, page_.size());
+  while (grown < size) grown *= 2;
+  page_.resize(std::min<std::size_t>(grown, format_.page_size));
 }
 
 bool PagePacker::append(const RingEvent& event) {
   if (event.is_mark()) {
     // A page can be marked at its beginning only.
-    if (!page_.empty()) return false;
+    if (!empty()) return false;
     missed_ = event.missed > kUnknownNumber - missed_ ? kUnknownNumber : missed_ + event.missed;
     return true;
   }
@@ -35,24 +33,27 @@ bool PagePacker::append(const RingEvent& event) {
   const bool is_short = payload != 0 && payload <= kLargestShortPayload;
   const std::size_t record = (is_short ? 4 : 8) + payload;
 
-  const std::uint64_t delta = page_.empty() ? 0 : event.time - last_time_;
+  const bool is_first = empty();
+  const std::uint64_t delta = is_first ? 0 : event.time - last_time_;
   const bool extend = delta >> kTimeDeltaBits != 0;
   // A page's own time has 64 bits, so a longer gap than a time extend can tell begins a page.
   if (delta >> kTimeExtendBits != 0) return false;
-  const std::size_t used = page_.empty() ? format_.header_size() : page_.size();
   // A marked page keeps room for the number, unless its only event needs all of it.
-  const std::size_t reserved = missed_ != 0 && !page_.empty() ? format_.commit_size : 0;
-  if (used + (extend ? 8 : 0) + record + reserved > format_.page_size) return false;
+  const std::size_t reserved = missed_ != 0 && !is_first ? format_.commit_size : 0;
+  const std::size_t from = is_first ? format_.header_size() : used_;
+  const std::size_t end = from + (extend ? 8 : 0) + record;
+  if (end + reserved > format_.page_size) return false;
 
-  if (page_.empty()) begin(event.time);
+  reserve(end);
+  if (is_first) store(page_.data(), event.time, format_.order);
+  std::byte* at = page_.data() + from;
   if (extend) {
-    std::byte* const at = grow(8);
     constexpr std::uint64_t kLowBits = (1ULL << kTimeDeltaBits) - 1;
     put(at, encode_record_word(format_.order, kTypeTimeExtend,
                                static_cast<std::uint32_t>(delta & kLowBits)));
     put(at + 4, static_cast<std::uint32_t>(delta >> kTimeDeltaBits));
+    at += 8;
   }
-  std::byte* at = grow(record);
   put(at, encode_record_word(format_.order,
                              is_short ? static_cast<std::uint32_t>(payload / 4) : kTypeLongPayload,
                              extend ? 0 : static_cast<std::uint32_t>(delta)));
@@ -62,16 +63,16 @@ bool PagePacker::append(const RingEvent& event) {
     put(at, static_cast<std::uint32_t>(payload + 4));
     at += 4;
   }
-  std::copy(event.payload.begin(), event.payload.end(), at);
+  if (!event.payload.empty()) std::memcpy(at, event.payload.data(), event.payload.size());
+  used_ = end;
   last_time_ = event.time;
   return true;
 }
 
 std::span<const std::byte> PagePacker::take() {
-  if (page_.empty()) begin(0);
-  const std::size_t end = page_.size();
+  const std::size_t end = empty() ? format_.header_size() : used_;
+  reserve(format_.page_size);
   std::uint64_t commit = end - format_.header_size();
-  page_.resize(format_.page_size);
   const auto put_long = [&](std::size_t at, std::uint64_t value) {
     if (format_.commit_size == 8) {
       store(page_.data() + at, value, format_.order);
@@ -89,7 +90,9 @@ std::span<const std::byte> PagePacker::take() {
   }
   put_long(8, commit);
   taken_.swap(page_);
-  page_.clear();
+  // The page before last is used again, as zeros.
+  std::fill(page_.begin(), page_.end(), std::byte{0});
+  used_ = 0;
   return taken_;
 }
 

@@ -99,23 +99,24 @@ class PagePacker {
   bool append(const RingEvent& event);
 
   /// No event is on the page.
-  bool empty() const { return page_.empty(); }
+  bool empty() const { return used_ == 0; }
 
   /// Events that are missing since the last one, with none after them yet.
-  std::uint64_t pending_missed() const { return page_.empty() ? missed_ : 0; }
+  std::uint64_t pending_missed() const { return empty() ? missed_ : 0; }
 
   /// The finished page, `page_size` bytes, valid until the packer is used again. The packer is
   /// empty afterwards.
   std::span<const std::byte> take();
 
  private:
-  void begin(std::uint64_t time);
-  std::byte* grow(std::size_t size);
+  void reserve(std::size_t size);
   void put(std::byte* at, std::uint32_t word) const { store(at, word, format_.order); }
 
   PageFormat format_;
-  // Grows with its content: thousands of CPUs with an event each must not cost a page each.
+  // Grows with its content: thousands of CPUs with an event each must not cost a page each. All
+  // behind used_ is zeros.
   std::vector<std::byte> page_;
+  std::size_t used_ = 0;  // bytes; 0: there is no event
   std::vector<std::byte> taken_;
   std::uint64_t last_time_ = 0;
   std::uint64_t missed_ = 0;  // before the page's first event

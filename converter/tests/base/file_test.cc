@@ -223,7 +223,7 @@ TEST_F(InputFileTest, TellsWhyItCannotOpenAFile) {
 }
 
 TEST_F(InputFileTest, RefusesADirectory) {
-  EXPECT_THAT(error_of(InputFile::open(path(""))), HasSubstr("it is a directory"));
+  EXPECT_THAT(error_of(InputFile::open(path(""))), HasSubstr("it is not a regular file"));
 }
 
 TEST_F(InputFileTest, RefusesADevice) {

@@ -28,9 +28,12 @@ TEST(Messages, HaveALineForEachThingLeftOut) {
   Summary summary;
   summary.converted = 1;
   using Reason = LeftOut::Reason;
-  summary.left_out = {{Reason::kNotTracepoint, "cpu-clock", 7}, {Reason::kNoRawData, "a:b", 1},
-                      {Reason::kNoCpu, "a:b", 2},               {Reason::kNoTime, "a:b", 3},
-                      {Reason::kBadCpu, "a:b", 4},              {Reason::kUnknownEvent, "", 5},
+  summary.left_out = {{Reason::kNotTracepoint, "cpu-clock", 7},
+                      {Reason::kNoRawData, "a:b", 1},
+                      {Reason::kNoCpu, "a:b", 2},
+                      {Reason::kNoTime, "a:b", 3},
+                      {Reason::kBadCpu, "a:b", 4},
+                      {Reason::kUnknownEvent, "", 5},
                       {Reason::kGuest, "a:b", 6}};
   summary.outside_time = 7;
   summary.lost = 8;

@@ -5,12 +5,14 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "testing/byte_orders.h"
@@ -35,11 +37,6 @@ struct BadInput {
   /// Parts of what the error must say.
   std::vector<std::string_view> says;
 };
-
-Bytes with_number(Bytes bytes, std::size_t at, std::uint64_t value, ByteOrder order) {
-  store(bytes.data() + at, value, order);
-  return bytes;
-}
 
 /// A recording of the event test:ping, asked for without some fields, that has a sample.
 Bytes ping_without(std::uint64_t fields, ByteOrder order) {
@@ -73,28 +70,97 @@ std::vector<BadInput> bad_inputs() {
        {"not a perf.data file", "offset 0"}},
       {"AnUnfinishedRecording",
        [](ByteOrder order) { return with_number(full_recording(order), 48, 0, order); },
-       {"killed before it finished", "record again"}},
-      {"APipeRecording",
+       {"killed before it finished", "--tracing-dir"}},
+      {"AFileWhoseHeaderIsAStreams",
        [](ByteOrder order) { return with_number(full_recording(order), 8, 16, order); },
-       {"pipe recording", "perf inject"}},
-      {"ACompressedRecording",
-       [](ByteOrder order) { return ping_recording(order).add_record(81, 0, Bytes(100)).build(); },
-       {"record at offset 0x", "perf record -z", "record without -z"}},
-      {"ACompressedRecordingOfTheNewerKind",
+       {"none of its 0 events is a tracepoint"}},
+      {"AHeaderOfAnUnknownSize",
+       [](ByteOrder order) { return with_number(full_recording(order), 8, 80, order); },
+       {"its header says that it has 80 bytes"}},
+      {"AStreamOfAHeaderOnly",
+       [](ByteOrder order) {
+         Bytes bytes = eight_pings(order).build_stream();
+         bytes.resize(16);
+         return bytes;
+       },
+       {"none of its 0 events is a tracepoint"}},
+      {"AStreamWithoutFormats",
+       [](ByteOrder order) {
+         PerfDataBuilder builder(order);
+         builder.add_attr(tracepoint(kPing, {1}, "test:ping"));
+         return builder.add_sample(0, ping(order, {1, 100, 0})).build_stream();
+       },
+       {"no event formats", "--tracing-dir"}},
+      {"AStreamWhoseFormatsAreCutOff",
+       [](ByteOrder order) {
+         Bytes bytes = ping_recording(order).build_stream();
+         bytes.resize(bytes.size() - 100);
+         return bytes;
+       },
+       {"bytes expected at offset 0x"}},
+      {"AStreamWithoutSamples",
+       [](ByteOrder order) { return ping_recording(order).build_stream(); },
+       {"no samples of its tracepoints", "did not fire"}},
+      {"ACompressedRecordThatIsNoZstd",
+       [](ByteOrder order) {
+         return ping_recording(order).add_record(81, 0, Bytes(100, std::byte{0xee})).build();
+       },
+       {"the compressed record at offset 0x", "damaged", "zstd"}},
+      {"ACompressedRecordOfTheNewerKindThatIsNoZstd",
        [](ByteOrder order) {
          PerfDataBuilder builder = ping_recording(order);
          builder.add_sample(0, ping(order, {1, 100, 0}));
-         return builder.add_record(83, 0, Bytes(100)).build();
+         ByteWriter body(order);
+         body.u64(90).bytes(Bytes(96, std::byte{0xee}));
+         return builder.add_record(83, 0, body.data()).build();
        },
-       {"record at offset 0x", "record without -z"}},
+       {"the compressed record at offset 0x", "damaged", "zstd"}},
+      {"ACompressedRecordLargerThanItself",
+       [](ByteOrder order) {
+         return ping_recording(order).add_record(83, 0, Bytes(16, std::byte{1})).build();
+       },
+       {"a compressed record ends too early", "offset 0x"}},
+      {"ACompressedRecordWithoutRecords",
+       [](ByteOrder order) {
+         return ping_recording(order)
+             .add_bytes(Bytes(64))
+             .compress(perfdata::RecordType::kCompressed)
+             .build();
+       },
+       {"in the compressed record at offset 0x", "is no record"}},
+      {"ACompressedRecordingThatEndsInsideARecord",
+       [](ByteOrder order) {
+         return eight_pings(order)
+             .add_bytes(ByteWriter(order).u32(9).u16(0).u16(64).zeros(20).take())
+             .compress(perfdata::RecordType::kCompressed2)
+             .build();
+       },
+       {"the last compressed record at offset 0x", "ends inside a record"}},
       {"ARecordingWithoutFormats",
+       [](ByteOrder order) {
+         PerfDataBuilder builder(order);
+         builder.add_attr(tracepoint(kPing, {1}, "test:ping"));
+         return builder.add_sample(0, ping(order, {1, 100, 0})).build();
+       },
+       {"no event formats", "--tracing-dir", "/sys/kernel/tracing"}},
+      {"ARecordingWithoutFormatsAndTracepoints",
        [](ByteOrder order) {
          PerfDataBuilder builder(order);
          return builder.add_attr(cpu_clock({1}))
              .add_sample(0, sample({1, 100, 0}, order, {}))
              .build();
        },
-       {"no event formats", "perf record -e 'sched:*' -a"}},
+       {"none of its 1 events is a tracepoint", "perf record -e 'sched:*' -a"}},
+      {"SamplesOfGuestsOnly",
+       [](ByteOrder order) {
+         ByteWriter index(order);
+         index.u64(1).u64(1).zeros(24).u64(1234).u64(0);
+         return ping_recording(order)
+             .add_record(69, 0, index.data())
+             .add_sample(0, ping(order, {1, 100, 0}))
+             .build();
+       },
+       {"none of its 1 tracepoint samples is of the host", "virtual machine"}},
       {"ARecordingWithoutTracepoints",
        [](ByteOrder order) {
          PerfDataBuilder builder(order);
@@ -259,28 +325,52 @@ TEST(NoInput, IsAnErrorThatNamesThePathAndWhatToDo) {
   EXPECT_THAT(workshop.error(), HasSubstr("cannot open it"));
 }
 
-TEST(ADirectory, IsAnErrorThatTellsOfPerfRecordThreads) {
+TEST(ADirectory, WithoutARecordingInItIsAnError) {
   Workshop workshop;
   const auto path = workshop.directory().path("recording");
   std::filesystem::create_directory(path);
   workshop.options().input = path;
-  EXPECT_THAT(workshop.error(),
-              AllOf(StartsWith(path + ": it is a directory"), HasSubstr("perf record --threads")));
+  EXPECT_THAT(workshop.error(), AllOf(StartsWith(path + ": "), HasSubstr("No such file")));
+  std::filesystem::create_directory(path + "/data");
+  EXPECT_THAT(workshop.error(), HasSubstr("not a regular file"));
 }
 
-TEST(AFifo, IsAnErrorAndNotWaitedFor) {
+TEST(ADirectory, WithADamagedThreadsFileIsAnError) {
   Workshop workshop;
-  const auto path = workshop.directory().path("fifo");
-  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  const auto path = workshop.directory().path("recording");
+  std::filesystem::create_directory(path);
+  write_file(path + "/data", full_recording(kHostOrder));
+  write_file(path + "/data.0", Bytes(20, std::byte{0xff}));
   workshop.options().input = path;
-  EXPECT_THAT(workshop.error(), AllOf(StartsWith(path + ": it is not a regular file"),
-                                      HasSubstr("save the recording to a file first")));
+  EXPECT_THAT(workshop.error(), HasSubstr("beyond the data's end"));
+}
+
+TEST(AFifo, ThatGivesNothingIsAnError) {
+  Workshop workshop;
+  workshop.options().input = workshop.directory().path("fifo");
+  const FifoWriter writer(workshop.options().input, {});
+  EXPECT_THAT(workshop.error(), HasSubstr("it is empty"));
 }
 
 TEST(ADevice, IsAnError) {
   Workshop workshop;
   workshop.options().input = "/dev/null";
-  EXPECT_THAT(workshop.error(), HasSubstr("not a regular file"));
+  EXPECT_THAT(workshop.error(), HasSubstr("it is empty"));
+  workshop.options().input = "/dev/zero";
+  EXPECT_THAT(workshop.error(), HasSubstr("not a perf.data file"));
+}
+
+TEST(ATracingDir, ThatIsNoneIsAnError) {
+  PerfDataBuilder builder(kHostOrder);
+  builder.add_attr(tracepoint(kPing, {1}));
+  Workshop workshop(builder.add_sample(0, ping(kHostOrder, {1, 100, 0})).build());
+  const auto path = workshop.directory().path("tracing");
+  workshop.options().tracing_dir = path;
+  EXPECT_THAT(workshop.error(), AllOf(HasSubstr(path), HasSubstr("events/header_page")));
+  TracingData tracing = kernel(kHostOrder);
+  tracing.systems.clear();
+  write_tracing_dir(path, tracing);
+  EXPECT_THAT(workshop.error(), AllOf(HasSubstr(path), HasSubstr("no events/*/*/format")));
 }
 
 class Damage : public ByteOrderTest {
@@ -361,6 +451,104 @@ TEST_P(Damage, OfAnyByteIsAnErrorOrHarmless) {
   expect_nothing_is_left();
 }
 
+/// Where a stream's records end, counted by its format alone, and how many are samples.
+std::vector<std::pair<std::size_t, std::size_t>> record_ends(const Bytes& stream, ByteOrder order) {
+  constexpr std::size_t kHeader = 16;
+  std::vector<std::pair<std::size_t, std::size_t>> ends = {{kHeader, 0}};
+  while (ends.back().first < stream.size()) {
+    auto [at, samples] = ends.back();
+    const std::byte* const record = stream.data() + at;
+    const auto type = load<std::uint32_t>(record, order);
+    at += load<std::uint16_t>(record + 6, order);
+    if (type == 66) at += load<std::uint32_t>(record + 8, order);
+    if (type == 9) ++samples;
+    ends.emplace_back(at, samples);
+  }
+  return ends;
+}
+
+TEST_P(Damage, ByTruncationOfAStreamKeepsTheWholeRecordsBeforeAndWarns) {
+  const Bytes whole = eight_pings(order()).build_stream();
+  const auto events = convert_bytes(whole).output.events;
+  const auto ends = record_ends(whole, order());
+  ASSERT_EQ(ends.back().second, 8U);
+  const MemoryFile recording;
+  Workshop workshop;
+  workshop.options().input = recording.path();
+  auto last = ends.rbegin();
+  for (std::size_t size = whole.size() + 1; size-- > 0;) {
+    recording.write(std::span(whole).first(size));
+    while (last != ends.rend() && last->first > size) ++last;
+    const std::size_t samples = last == ends.rend() ? 0 : last->second;
+    if (samples == 0) {
+      EXPECT_NE(workshop.error(), "") << size;
+      continue;
+    }
+    const auto [summary, output] = convert_in(workshop);
+    std::filesystem::remove(workshop.directory().path("out.dat"));
+    EXPECT_EQ(summary.converted, samples) << size;
+    EXPECT_TRUE(
+        std::includes(events.begin(), events.end(), output.events.begin(), output.events.end()))
+        << size;
+    if (last->first == size) {
+      EXPECT_THAT(summary.warnings, ::testing::IsEmpty()) << size;
+    } else {
+      EXPECT_THAT(
+          summary.warnings,
+          ::testing::ElementsAre(HasSubstr(fmt::format("the last {} bytes, from offset {:#x} on,",
+                                                       size - last->first, last->first))));
+    }
+  }
+}
+
+TEST_P(Damage, ByTruncationOfACompressedStreamKeepsTheWholeRecordsBefore) {
+  for (const auto type : {perfdata::RecordType::kCompressed, perfdata::RecordType::kCompressed2}) {
+    const Bytes whole = eight_pings(order()).compress(type, 100).build_stream();
+    const MemoryFile recording;
+    Workshop workshop;
+    workshop.options().input = recording.path();
+    std::vector<std::size_t> outer_ends;
+    for (const auto& [end, samples] : record_ends(whole, order())) outer_ends.push_back(end);
+    const auto events = convert_bytes(whole).output.events;
+    std::uint64_t before = 8;
+    for (std::size_t size = whole.size(); before > 0; --size) {
+      recording.write(std::span(whole).first(size));
+      const auto summary = workshop.convert();
+      if (!summary) {
+        EXPECT_NE(error_of(summary), "");
+        break;
+      }
+      const auto output = workshop.output();
+      std::filesystem::remove(workshop.directory().path("out.dat"));
+      EXPECT_LE(summary->converted, before);
+      EXPECT_EQ(summary->converted, output.events.size());
+      EXPECT_TRUE(
+          std::includes(events.begin(), events.end(), output.events.begin(), output.events.end()));
+      const bool between = std::binary_search(outer_ends.begin(), outer_ends.end(), size);
+      if (!between) {
+        EXPECT_THAT(summary->warnings, ::testing::SizeIs(1)) << size;
+      }
+      before = summary->converted;
+    }
+    EXPECT_LE(before, 2U) << "the smallest pieces were not tried";
+  }
+}
+
+TEST_P(Damage, OfAnyByteOfAStreamIsAnErrorOrHarmless) {
+  for (Bytes bytes :
+       {eight_pings(order()).build_stream(),
+        eight_pings(order()).compress(perfdata::RecordType::kCompressed2, 100).build_stream()}) {
+    for (auto& byte : bytes) {
+      for (const auto flipped : {std::byte{0xff}, std::byte{1}}) {
+        byte ^= flipped;
+        converts_or_fails(bytes);
+        byte ^= flipped;
+      }
+    }
+  }
+  expect_nothing_is_left();
+}
+
 TEST(ARealRecording, CutShortIsAnError) {
   const Bytes bytes = read_file(GOLDEN_DIR "/x86_64/raw-syscalls.data");
   const MemoryFile recording;
@@ -429,9 +617,37 @@ TEST_P(HostileFiles, WithHugeCountsNeedNoMemory) {
            sample_with(writer().u64(0).u64(1ULL << 61U)),
            sample_with(writer().u64(0).u64(0).u32(kMany)),
            pings().add_record(71, 0, writer().u64(~0ULL).data()),
+           pings().add_record(69, 0, writer().u64(kMany).zeros(64).data()),
+           pings().add_record(83, 0, writer().u64(~0ULL).zeros(64).data()),
        }) {
     EXPECT_NE(error(builder), "");
   }
+}
+
+TEST_P(HostileFiles, ThatAreStreamsWithHugeCountsNeedNoMemory) {
+  constexpr std::uint32_t kMany = 0xfffffff8;
+  const PerfDataBuilder begin = PerfDataBuilder(order()).add_attr(tracepoint(kPing, {1}));
+  for (PerfDataBuilder builder : {
+           PerfDataBuilder(begin).add_record(66, 0, writer().u32(kMany).u32(0).data()),
+           PerfDataBuilder(begin).add_record(80, 0, writer().u64(12).u32(kMany).u32(kMany).data()),
+           PerfDataBuilder(begin).add_record(80, 0, writer().u64(3).u32(kMany).data()),
+           PerfDataBuilder(begin).add_record(69, 0, writer().u64(~0ULL).zeros(64).data()),
+       }) {
+    const Workshop workshop(builder.build_stream());
+    const MemoryLimit limit(16U << 20U);
+    EXPECT_NE(workshop.error(), "");
+  }
+}
+
+TEST_P(HostileFiles, WithMuchInLittleNeedNoMemory) {
+  PerfDataBuilder builder = ping_recording(order());
+  for (unsigned i = 0; i < 1000; ++i) builder.add_record(10, 0, Bytes(60000));
+  builder.add_sample(0, ping(order(), {1, 100, 0}));
+  const Bytes bytes = builder.compress(perfdata::RecordType::kCompressed2, 1U << 20U).build();
+  EXPECT_LT(bytes.size(), 1U << 20U);
+  const Workshop workshop(bytes);
+  const MemoryLimit limit(16U << 20U);
+  EXPECT_EQ(value_of(workshop.convert()).converted, 1U);
 }
 
 TEST_P(HostileFiles, WithIdsThatAreMoreThanTheFileNeedNoMemory) {

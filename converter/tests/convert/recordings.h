@@ -3,16 +3,22 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <map>
+#include <ostream>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -227,6 +233,21 @@ inline Event event_of(const SampleSpec& sample) {
   return event;
 }
 
+inline std::vector<Event> events_of(const std::vector<SampleSpec>& samples) {
+  std::vector<Event> events;
+  events.reserve(samples.size());
+  for (const auto& sample : samples) events.push_back(event_of(sample));
+  return events;
+}
+
+/// As a trace.dat has them: by CPU and by time, those of equal time as they came.
+inline std::vector<Event> sorted(std::vector<Event> events) {
+  std::stable_sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
+    return std::tie(a.cpu, a.time) < std::tie(b.cpu, b.time);
+  });
+  return events;
+}
+
 /// The mark that events are missing.
 struct Mark {
   std::uint32_t cpu = 0;
@@ -234,6 +255,9 @@ struct Mark {
   std::uint64_t next_time = 0;  ///< of the event that it is before
 
   friend bool operator==(const Mark&, const Mark&) = default;
+  friend void PrintTo(const Mark& mark, std::ostream* out) {
+    *out << fmt::format("{} missed before {} ns of CPU {}", mark.missed, mark.next_time, mark.cpu);
+  }
 };
 
 /// What a trace.dat holds.
@@ -299,6 +323,43 @@ inline void swap_events(std::vector<Event>& events, const TracingData& tracing, 
   }
 }
 
+inline Bytes with_number(Bytes bytes, std::size_t at, std::uint64_t value, ByteOrder order) {
+  store(bytes.data() + at, value, order);
+  return bytes;
+}
+
+/// A tree like tracefs that tells of the kernel's events.
+inline void write_tracing_dir(const std::string& path, const TracingData& tracing) {
+  const auto write = [&](const std::string& name, std::string_view text) {
+    const auto file = std::filesystem::path(path) / name;
+    std::filesystem::create_directories(file.parent_path());
+    write_file(file.string(), std::as_bytes(std::span(text)));
+  };
+  write("events/header_page", tracing.header_page);
+  write("events/header_event", tracing.header_event);
+  for (const auto& system : tracing.systems) {
+    for (const auto& text : system.formats) {
+      const auto name = parse_event_format(text).value().name;
+      write(fmt::format("events/{}/{}/format", system.name, name), text);
+    }
+  }
+}
+
+/// Writes to a FIFO in a thread of its own, for whoever reads it.
+class FifoWriter {
+ public:
+  FifoWriter(const std::string& path, Bytes bytes) {
+    if (::mkfifo(path.c_str(), 0600) != 0) throw std::runtime_error("cannot make " + path);
+    thread_ = std::thread([path, bytes = std::move(bytes)] { write_file(path, bytes); });
+  }
+  FifoWriter(const FifoWriter&) = delete;
+  FifoWriter& operator=(const FifoWriter&) = delete;
+  ~FifoWriter() { thread_.join(); }
+
+ private:
+  std::thread thread_;
+};
+
 /// A directory with a recording in it and room for an output.
 class Workshop {
  public:
@@ -331,9 +392,8 @@ struct Converted {
   TraceDat output;
 };
 
-/// Converts a recording and checks it on the way.
-inline Converted convert_bytes(std::span<const std::byte> recording) {
-  const Workshop workshop(recording);
+/// Converts a workshop's recording and checks it on the way.
+inline Converted convert_in(const Workshop& workshop) {
   Converted converted;
   converted.summary = value_of(workshop.convert());
   converted.output = workshop.output();
@@ -342,6 +402,10 @@ inline Converted convert_bytes(std::span<const std::byte> recording) {
   EXPECT_EQ(converted.summary.cpus, converted.output.contents.ranges.size());
   EXPECT_EQ(converted.summary.page_size, converted.output.contents.format.page_size);
   return converted;
+}
+
+inline Converted convert_bytes(std::span<const std::byte> recording) {
+  return convert_in(Workshop(recording));
 }
 
 }  // namespace perf2dat::testing

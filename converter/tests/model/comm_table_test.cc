@@ -260,11 +260,29 @@ TEST(CommTable, TakesNoEmptyNameFromASwitch) {
   EXPECT_THAT(table.names(), ElementsAre(Pair(7, "sh")));
 }
 
+TEST(CommTable, ComparesNamesOfSwitchesUpToTheirNul) {
+  CommTable table;
+  const std::string clean("sh\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 16);
+  const std::string garbage("sh\0leftoverxyz\0\0", 16);
+  const std::string other("shell\0\0\0\0\0\0\0\0\0\0\0", 16);
+  table.see_switch(10, 7, clean);
+  table.see_switch(30, 7, garbage);
+  table.see_switch(20, 7, other);
+  EXPECT_THAT(table.names(), ElementsAre(Pair(7, "sh")));
+}
+
+TEST(CommTable, TakesNoNamesOfIdleTasks) {
+  CommTable table;
+  table.see_switch(10, 0, "swapper/0");
+  table.see_switch(20, 0, "swapper/1");
+  EXPECT_THAT(table.names(), ::testing::IsEmpty());
+}
+
 TEST(CommTable, TellsSwitchesOfThousandsOfTasksApart) {
   CommTable table;
   // Tasks that are 1024 apart share a place in the table of the last names.
   for (std::uint32_t round = 0; round < 3; ++round) {
-    for (std::uint32_t pid = 0; pid < 4000; ++pid) {
+    for (std::uint32_t pid = 1; pid <= 4000; ++pid) {
       table.see_switch(round, pid, fmt::format("{} {}", pid, round));
     }
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "perfdata/features.h"
+#include "perfdata/description.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -35,19 +35,20 @@ using ::testing::HasSubstr;
 
 using Bytes = std::vector<std::byte>;
 
-struct Described {
-  Features features;
-  std::vector<std::string> names;  // of the events
-};
-
-Expected<Described> describe(const Bytes& bytes) {
+Expected<Description> describe(const Bytes& bytes) {
   const InputFile file = input_file(bytes);
   const Header header = value_of(read_header(file));
-  auto attrs = value_of(read_attrs(file, header));
-  Described described;
-  P2D_ASSIGN(described.features, read_features(file, header, attrs));
-  for (auto& attr : attrs) described.names.push_back(std::move(attr.name));
-  return described;
+  Description description;
+  description.order = header.order;
+  description.attrs = value_of(read_attrs(file, header));
+  P2D_TRY(read_features(file, header, description));
+  return description;
+}
+
+std::vector<std::string> names_of(const Description& description) {
+  std::vector<std::string> names;
+  for (const auto& attr : description.attrs) names.push_back(attr.name);
+  return names;
 }
 
 AttrSpec event(std::vector<std::uint64_t> ids, std::string name = {}) {
@@ -76,8 +77,8 @@ class ReadFeatures : public ByteOrderTest {
   }
 
   /// Events of these ids, described by these bytes.
-  Expected<Described> describe_events(const std::vector<std::vector<std::uint64_t>>& ids,
-                                      const Bytes& description) const {
+  Expected<Description> describe_events(const std::vector<std::vector<std::uint64_t>>& ids,
+                                        const Bytes& description) const {
     PerfDataBuilder made = builder();
     made.leave_out_event_names().set_feature(Feature::kEventDesc, description);
     for (const auto& each : ids) made.add_attr(event(each));
@@ -91,45 +92,44 @@ TEST_P(ReadFeatures, FindsTheMachineAndTheFormats) {
   TracingData tracing;
   tracing.order = order();
   tracing.header_page = "page";
-  const auto [features, names] = value_of(describe(builder()
-                                                       .set_text_feature(Feature::kArch, "s390x")
-                                                       .set_text_feature(Feature::kOsRelease, "7.2")
-                                                       .set_tracing(tracing)
-                                                       .set_cpus(3)
-                                                       .set_text_feature(Feature::kHostname, "box")
-                                                       .build()));
-  EXPECT_EQ(features.hostname, "box");
-  EXPECT_EQ(features.os_release, "7.2");
-  EXPECT_EQ(features.arch, "s390x");
-  EXPECT_EQ(features.cpus_available, 3U);
-  ASSERT_TRUE(features.tracing);
-  EXPECT_EQ(features.tracing->header_page, "page");
-  EXPECT_EQ(features.tracing->order, order());
+  const Description found = value_of(describe(builder()
+                                                  .set_text_feature(Feature::kArch, "s390x")
+                                                  .set_text_feature(Feature::kOsRelease, "7.2")
+                                                  .set_tracing(tracing)
+                                                  .set_cpus(3)
+                                                  .set_text_feature(Feature::kHostname, "box")
+                                                  .build()));
+  EXPECT_EQ(found.hostname, "box");
+  EXPECT_EQ(found.os_release, "7.2");
+  EXPECT_EQ(found.arch, "s390x");
+  EXPECT_EQ(found.cpus_available, 3U);
+  ASSERT_TRUE(found.tracing);
+  EXPECT_EQ(found.tracing->header_page, "page");
+  EXPECT_EQ(found.tracing->order, order());
 }
 
 TEST_P(ReadFeatures, LeavesEmptyWhatIsNotThere) {
-  const auto [features, names] =
+  const Description found =
       value_of(describe(builder().leave_out_event_names().add_attr(event({1}, "a:b")).build()));
-  EXPECT_FALSE(features.tracing);
-  EXPECT_EQ(features.hostname, "");
-  EXPECT_EQ(features.os_release, "");
-  EXPECT_EQ(features.arch, "");
-  EXPECT_EQ(features.cpus_available, 0U);
-  EXPECT_THAT(names, ElementsAre(""));
+  EXPECT_FALSE(found.tracing);
+  EXPECT_EQ(found.hostname, "");
+  EXPECT_EQ(found.os_release, "");
+  EXPECT_EQ(found.arch, "");
+  EXPECT_EQ(found.cpus_available, 0U);
+  EXPECT_THAT(names_of(found), ElementsAre(""));
 }
 
 TEST_P(ReadFeatures, TakesTheCpusThatAreThereNotThoseOnline) {
   const Bytes cpus = writer().u32(64).u32(2).take();
-  const auto [features, names] =
+  const Description found =
       value_of(describe(builder().set_feature(Feature::kCpuCount, cpus).build()));
-  EXPECT_EQ(features.cpus_available, 64U);
+  EXPECT_EQ(found.cpus_available, 64U);
 }
 
 TEST_P(ReadFeatures, ReadsStringsWithAndWithoutPadding) {
   const auto hostname_of = [&](std::uint32_t size, std::string_view text) {
     const Bytes bytes = writer().u32(size).text(text).take();
-    return value_of(describe(builder().set_feature(Feature::kHostname, bytes).build()))
-        .features.hostname;
+    return value_of(describe(builder().set_feature(Feature::kHostname, bytes).build())).hostname;
   };
   EXPECT_EQ(hostname_of(3, "box"), "box");
   EXPECT_EQ(hostname_of(4, std::string_view("box\0", 4)), "box");
@@ -175,16 +175,15 @@ TEST_P(ReadFeatures, GivesEventsTheirNamesByTheirIds) {
   write_event(description, "third", {9, 30});
   write_event(description, "nobody's", {77});
   write_event(description, "first", {11, 10});
-  const auto [features, names] =
-      value_of(describe_events({{10, 11}, {20}, {30}}, description.data()));
-  EXPECT_THAT(names, ElementsAre("first", "", "third"));
+  const Description found = value_of(describe_events({{10, 11}, {20}, {30}}, description.data()));
+  EXPECT_THAT(names_of(found), ElementsAre("first", "", "third"));
 }
 
 TEST_P(ReadFeatures, ReadsNamesOfAttrsOfAnySize) {
   for (const std::uint32_t size : {0U, 64U, 136U, 300U}) {
     const Bytes description =
         writer().u32(1).u32(size).zeros(size).u32(1).u32(4).text("name").u64(5).take();
-    EXPECT_THAT(value_of(describe_events({{5}}, description)).names, ElementsAre("name"));
+    EXPECT_THAT(names_of(value_of(describe_events({{5}}, description))), ElementsAre("name"));
   }
 }
 
@@ -193,7 +192,7 @@ TEST_P(ReadFeatures, GivesEventsWithoutIdsTheirNamesByTheirPlace) {
   description.u32(2).u32(128);
   write_event(description, "one", {});
   write_event(description, "two", {});
-  EXPECT_THAT(value_of(describe_events({{}, {}}, description.data())).names,
+  EXPECT_THAT(names_of(value_of(describe_events({{}, {}}, description.data()))),
               ElementsAre("one", "two"));
 }
 
@@ -202,8 +201,8 @@ TEST_P(ReadFeatures, GivesNoNamesByPlaceWhenTheNumberOfEventsDiffers) {
   description.u32(2).u32(128);
   write_event(description, "one", {});
   write_event(description, "two", {});
-  EXPECT_THAT(value_of(describe_events({{}}, description.data())).names, ElementsAre(""));
-  EXPECT_THAT(value_of(describe_events({{}, {}, {}}, description.data())).names,
+  EXPECT_THAT(names_of(value_of(describe_events({{}}, description.data()))), ElementsAre(""));
+  EXPECT_THAT(names_of(value_of(describe_events({{}, {}, {}}, description.data()))),
               ElementsAre("", "", ""));
 }
 
@@ -248,9 +247,9 @@ TEST_P(ReadFeatures, NamesNoMoreThanOneEventByOneName) {
   description.u32(1).u32(128);
   write_event(description, name, ids);
   const MemoryLimit limit(64U << 20U);
-  const auto [features, names] = value_of(describe_events(ids_of_events, description.data()));
-  EXPECT_EQ(names.front().size(), name.size());
-  EXPECT_EQ(names.back(), "");
+  const Description found = value_of(describe_events(ids_of_events, description.data()));
+  EXPECT_EQ(names_of(found).front().size(), name.size());
+  EXPECT_EQ(names_of(found).back(), "");
 }
 
 TEST_P(ReadFeatures, RefusesATableThatReachesBeyondTheFile) {
@@ -295,7 +294,7 @@ TEST_P(ReadFeatures, AcceptsEmptySectionsThatItDoesNotReadAlsoAtTheFilesEnd) {
 TEST_P(ReadFeatures, TakesTheTablesEntriesInTheOrderOfTheirBits) {
   // Features that are not read lie before, between and after those that are.
   const auto text = [&](std::string_view name) { return writer().u32(4).text(name).take(); };
-  const auto [features, names] =
+  const Description found =
       value_of(describe(builder()
                             .set_feature(static_cast<Feature>(63), text("aaaa"))
                             .set_feature(Feature::kArch, text("arch"))
@@ -303,9 +302,162 @@ TEST_P(ReadFeatures, TakesTheTablesEntriesInTheOrderOfTheirBits) {
                             .set_feature(Feature::kHostname, text("host"))
                             .set_feature(static_cast<Feature>(2), text("cccc"))
                             .build()));
-  EXPECT_EQ(features.hostname, "host");
-  EXPECT_EQ(features.arch, "arch");
-  EXPECT_EQ(features.os_release, "");
+  EXPECT_EQ(found.hostname, "host");
+  EXPECT_EQ(found.arch, "arch");
+  EXPECT_EQ(found.os_release, "");
+}
+
+TEST_P(ReadFeatures, FindsTheTimesOfTheFirstAndLastSample) {
+  const Bytes times = writer().u64(1UL << 40U).u64((1UL << 40U) + 1).take();
+  const Description found =
+      value_of(describe(builder().set_feature(Feature::kSampleTime, times).build()));
+  ASSERT_TRUE(found.sample_time);
+  EXPECT_EQ(found.sample_time->first, 1UL << 40U);
+  EXPECT_EQ(found.sample_time->last, (1UL << 40U) + 1);
+}
+
+TEST_P(ReadFeatures, TakesZerosAndTimesTheWrongWayRoundForUnknown) {
+  for (const auto& [first, last] : {std::pair{0UL, 0UL}, {5UL, 0UL}, {6UL, 5UL}}) {
+    const Bytes times = writer().u64(first).u64(last).take();
+    EXPECT_FALSE(
+        value_of(describe(builder().set_feature(Feature::kSampleTime, times).build())).sample_time);
+  }
+}
+
+TEST_P(ReadFeatures, RefusesTimesThatAreCutShort) {
+  for (std::size_t size = 0; size < 16; ++size) {
+    const Bytes times(size, std::byte{1});
+    EXPECT_THAT(error_of(describe(builder().set_feature(Feature::kSampleTime, times).build())),
+                HasSubstr("the times of the first and last sample"));
+  }
+}
+
+class ParseDescription : public ByteOrderTest {
+ protected:
+  ParseDescription() { description_.order = GetParam(); }
+  ByteOrder order() const { return GetParam(); }
+  ByteWriter writer() const { return ByteWriter(order()); }
+
+  Expected<bool> take(RecordType type, const Bytes& body) {
+    return parse_description({type, 0, 0x4700, body}, description_);
+  }
+  void take_event(std::vector<std::uint64_t> ids) {
+    ByteWriter body = writer();
+    body.bytes(testing::encode_attr(AttrSpec(), order()));
+    for (const std::uint64_t id : ids) body.u64(id);
+    EXPECT_TRUE(value_of(take(RecordType::kHeaderAttr, body.data())));
+  }
+  Bytes index(std::uint64_t count, const std::vector<std::uint64_t>& ids,
+              const std::vector<std::uint64_t>& machines) const {
+    ByteWriter body = writer();
+    body.u64(count);
+    for (const std::uint64_t id : ids) body.u64(id).u64(1).u64(2).u64(3);
+    for (const std::uint64_t machine : machines) body.u64(machine).u64(9);
+    return body.take();
+  }
+
+  Description description_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Orders, ParseDescription, both_orders(), order_name);
+
+TEST_P(ParseDescription, LeavesAllOtherRecordsAlone) {
+  for (const std::uint32_t type : {1U, 9U, 65U, 66U, 68U, 71U, 79U, 81U, 84U, 0xffffffffU}) {
+    EXPECT_FALSE(value_of(take(static_cast<RecordType>(type), {})));
+  }
+}
+
+TEST_P(ParseDescription, AddsAnEventWithAllIdsUpToTheRecordsEnd) {
+  AttrSpec spec;
+  spec.config = 314;
+  spec.size = 136;
+  const Bytes bytes = testing::encode_attr(spec, order());
+  const Bytes body = writer().bytes(bytes).u64(7).u64(1UL << 40U).zeros(7).take();
+  EXPECT_TRUE(value_of(take(RecordType::kHeaderAttr, body)));
+  take_event({});
+  ASSERT_EQ(description_.attrs.size(), 2U);
+  EXPECT_EQ(description_.attrs[0].config, 314U);
+  EXPECT_THAT(description_.attrs[0].ids, ElementsAre(7U, 1UL << 40U));
+  EXPECT_THAT(description_.attrs[1].ids, ElementsAre());
+}
+
+TEST_P(ParseDescription, RefusesAnEventThatIsCutShort) {
+  const Bytes bytes = testing::encode_attr(AttrSpec(), order());
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    error_of(take(RecordType::kHeaderAttr,
+                  {bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size)}));
+  }
+}
+
+TEST_P(ParseDescription, TakesAFeatureAndPassesOverUnknownOnes) {
+  EXPECT_TRUE(value_of(
+      take(RecordType::kHeaderFeature, writer().u64(3).u32(8).c_string("host").zeros(3).take())));
+  EXPECT_EQ(description_.hostname, "host");
+  for (const std::uint64_t feature : {2UL, 255UL, 256UL, (1UL << 32U) + 3, ~0UL}) {
+    EXPECT_TRUE(value_of(take(RecordType::kHeaderFeature, writer().u64(feature).take())));
+  }
+  EXPECT_EQ(description_.hostname, "host");
+}
+
+TEST_P(ParseDescription, RefusesAFeatureThatIsCutShort) {
+  for (std::size_t size = 0; size < 8; ++size) {
+    EXPECT_THAT(error_of(take(RecordType::kHeaderFeature, Bytes(size))),
+                AllOf(HasSubstr("the record of a feature"), HasSubstr("0x4708")));
+  }
+  EXPECT_THAT(error_of(take(RecordType::kHeaderFeature, writer().u64(3).u32(9).zeros(8).take())),
+              AllOf(HasSubstr("the host's name"), HasSubstr("9 bytes expected at offset 0x4714")));
+}
+
+TEST_P(ParseDescription, RenamesTheEventThatHasTheId) {
+  take_event({1, 2});
+  take_event({3});
+  EXPECT_TRUE(value_of(take(RecordType::kEventUpdate,
+                            writer().u64(2).u64(2).c_string("sched:sched_waking").take())));
+  EXPECT_TRUE(value_of(take(RecordType::kEventUpdate, writer().u64(2).u64(3).text("full").take())));
+  EXPECT_TRUE(value_of(take(RecordType::kEventUpdate, writer().u64(2).u64(9).text("x").take())));
+  EXPECT_THAT(names_of(description_), ElementsAre("sched:sched_waking", "full"));
+}
+
+TEST_P(ParseDescription, PassesOverUpdatesThatAreNoNames) {
+  take_event({1});
+  for (const std::uint64_t kind : {0UL, 1UL, 3UL, (1UL << 32U) + 2}) {
+    EXPECT_TRUE(
+        value_of(take(RecordType::kEventUpdate, writer().u64(kind).u64(1).text("unit").take())));
+  }
+  EXPECT_THAT(names_of(description_), ElementsAre(""));
+}
+
+TEST_P(ParseDescription, RefusesAnUpdateThatIsCutShort) {
+  for (std::size_t size = 0; size < 16; ++size) {
+    EXPECT_THAT(error_of(take(RecordType::kEventUpdate, Bytes(size))),
+                HasSubstr("the record of an event's update"));
+  }
+}
+
+TEST_P(ParseDescription, FindsTheIdsOfGuestsByTheirMachine) {
+  EXPECT_TRUE(value_of(take(RecordType::kIdIndex, index(3, {5, 6, 1UL << 40U}, {0, 77, 1}))));
+  EXPECT_TRUE(value_of(take(RecordType::kIdIndex, index(1, {8}, {1UL << 32U}))));
+  EXPECT_THAT(description_.guest_ids, ::testing::UnorderedElementsAre(6U, 1UL << 40U, 8U));
+}
+
+TEST_P(ParseDescription, FindsNoGuestsInAnIndexWithoutMachines) {
+  EXPECT_TRUE(value_of(take(RecordType::kIdIndex, index(2, {5, 6}, {}))));
+  EXPECT_TRUE(value_of(take(RecordType::kIdIndex, index(2, {5, 6}, {7}))));
+  EXPECT_TRUE(value_of(take(RecordType::kIdIndex, index(0, {}, {}))));
+  EXPECT_THAT(description_.guest_ids, ::testing::IsEmpty());
+}
+
+TEST_P(ParseDescription, RefusesAnIndexWithMoreEntriesThanItHasRoomFor) {
+  const MemoryLimit limit(8U << 20U);
+  for (const std::uint64_t count :
+       {3UL, 4UL, 1UL << 27U, 1UL << 59U, (1UL << 59U) + 2, 1UL << 63U, ~0UL}) {
+    EXPECT_THAT(error_of(take(RecordType::kIdIndex, index(count, {5, 6}, {}))),
+                AllOf(HasSubstr(fmt::format("has {} entries, but room for 2", count)),
+                      HasSubstr("0x4700")));
+  }
+  for (std::size_t size = 0; size < 8; ++size) {
+    EXPECT_THAT(error_of(take(RecordType::kIdIndex, Bytes(size))), HasSubstr("the index of ids"));
+  }
 }
 
 }  // namespace

@@ -137,17 +137,19 @@ TEST_P(ReadHeader, IgnoresTheTableOfEventTypesThatNobodyWrites) {
   }
 }
 
-TEST_P(ReadHeader, SaysThatAPipeRecordingIsOneAndWhatToDo) {
-  const Bytes bytes = with(kSizeAt, 16);
-  for (const std::size_t size : {std::size_t{16}, std::size_t{40}, bytes.size()}) {
-    EXPECT_THAT(error_of(read(first(bytes, size))),
-                AllOf(HasSubstr("pipe recording"), HasSubstr("perf inject")));
-  }
+TEST_P(ReadHeader, OfARecordingWithoutDataTellsThatItIsUnfinished) {
+  EXPECT_FALSE(value_of(read(recording())).is_unfinished());
+  const Header header = value_of(read(with(kDataAt + 8, 0)));
+  EXPECT_TRUE(header.is_unfinished());
+  EXPECT_EQ(header.data.offset, 104U + 2 * 8 + 144);
 }
 
-TEST_P(ReadHeader, SaysThatARecordingWithoutDataWasNotFinished) {
-  EXPECT_THAT(error_of(read(with(kDataAt + 8, 0))),
-              AllOf(HasSubstr("has no data"), HasSubstr("killed"), HasSubstr("record again")));
+TEST_P(ReadHeader, RefusesAnUnfinishedRecordingWhoseDataWouldBeginBehindTheFile) {
+  Bytes bytes = with(kDataAt + 8, 0);
+  store(bytes.data() + kDataAt, std::uint64_t{bytes.size()}, order());
+  EXPECT_TRUE(value_of(read(bytes)).is_unfinished());
+  store(bytes.data() + kDataAt, std::uint64_t{bytes.size() + 1}, order());
+  EXPECT_THAT(error_of(read(bytes)), HasSubstr("the data is 0 bytes"));
 }
 
 TEST_P(ReadHeader, RefusesAHeaderThatIsCutShortAtAnyByte) {
@@ -195,6 +197,46 @@ TEST_P(ReadHeader, KeepsTheStrideOfTheTableOfEvents) {
   EXPECT_EQ(value_of(read(with(kAttrSizeAt, 4711))).attr_size, 4711U);
 }
 
+class ReadStart : public ByteOrderTest {
+ protected:
+  ByteOrder order() const { return GetParam(); }
+  Bytes start(std::uint64_t size) const {
+    return ByteWriter(order())
+        .text(order() == ByteOrder::kLittle ? "PERFILE2" : "2ELIFREP")
+        .u64(size)
+        .take();
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Orders, ReadStart, both_orders(), order_name);
+
+TEST_P(ReadStart, TellsTheOrderAndTheHeadersSize) {
+  for (const std::uint64_t size : {72UL, 104UL, 17UL, 1UL << 40U}) {
+    const Start found = value_of(read_start(start(size)));
+    EXPECT_EQ(found.order, order());
+    EXPECT_EQ(found.size, size);
+    EXPECT_FALSE(found.is_stream);
+  }
+}
+
+TEST_P(ReadStart, TellsAStreamByAHeaderOf16Bytes) {
+  const Start found = value_of(read_start(start(16)));
+  EXPECT_EQ(found.order, order());
+  EXPECT_EQ(found.size, 16U);
+  EXPECT_TRUE(found.is_stream);
+}
+
+TEST_P(ReadStart, RefusesFewerThan16Bytes) {
+  for (std::size_t size = 1; size < 16; ++size) {
+    EXPECT_THAT(error_of(read_start(first(start(16), size))),
+                AllOf(HasSubstr("inside the header"), HasSubstr(fmt::format("{:#x},", size))));
+  }
+}
+
+TEST(ReadMagic, OfNothingSaysThatItIsEmpty) {
+  EXPECT_THAT(error_of(read_start({})), HasSubstr("it is empty"));
+}
+
 TEST(ReadMagic, OfAnEmptyFileSaysThatItIsEmpty) {
   EXPECT_THAT(error_of(read({})), HasSubstr("it is empty"));
 }
@@ -203,6 +245,7 @@ TEST(ReadMagic, RefusesAFileThatDoesNotBeginWithTheMagic) {
   for (const std::string_view text : {"x", "PERFILE", "PERFFILE", "PERFILE1", "2ELIFREX", "ELF",
                                       "\x17\x08\x44tracing0123456789"}) {
     const std::string message = error_of(read(text_bytes(text)));
+    EXPECT_EQ(error_of(read_start(text_bytes(text))), message);
     if (text == "PERFILE") continue;  // may yet become one
     EXPECT_THAT(message, AllOf(HasSubstr("not a perf.data file"), HasSubstr("offset 0")));
   }
@@ -214,6 +257,7 @@ TEST(ReadMagic, RefusesAFileWhoseMagicHasOneOtherByte) {
       Bytes bytes = recording(order);
       bytes[at] ^= std::byte{1};
       EXPECT_THAT(error_of(read(bytes)), HasSubstr("not a perf.data file"));
+      EXPECT_THAT(error_of(read_start(first(bytes, 16))), HasSubstr("not a perf.data file"));
     }
   }
 }

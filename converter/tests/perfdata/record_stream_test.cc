@@ -7,13 +7,18 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <random>
+#include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/byte_writer.h"
 #include "testing/byte_orders.h"
 #include "testing/expected.h"
 #include "testing/files.h"
+#include "testing/limits.h"
 
 namespace perf2dat::perfdata {
 namespace {
@@ -22,6 +27,7 @@ using perf2dat::testing::both_orders;
 using perf2dat::testing::ByteOrderTest;
 using perf2dat::testing::error_of;
 using perf2dat::testing::input_file;
+using perf2dat::testing::MemoryLimit;
 using perf2dat::testing::order_name;
 using perf2dat::testing::TemporaryDirectory;
 using perf2dat::testing::value_of;
@@ -30,7 +36,7 @@ using ::testing::HasSubstr;
 
 using Bytes = std::vector<std::byte>;
 
-constexpr std::size_t kBuffer = 512U << 10U;
+constexpr std::size_t kBuffer = 256U << 10U;
 /// The section begins somewhere in the file, and something follows it.
 constexpr std::size_t kBefore = 0x28;
 constexpr std::size_t kBehind = 100000;
@@ -67,8 +73,7 @@ class ReadRecords : public ByteOrderTest {
 
   /// The same of AUXTRACE, with `payload` bytes behind it that look like records.
   void add_auxtrace(std::uint64_t told, std::size_t payload) {
-    expected_.push_back({kAuxtrace, 0, kBefore + data_.size(), {}});
-    data_.u32(kAuxtrace).u16(0).u16(48).u64(told).u64(0).u64(0).u32(0).u32(0).u32(0).u32(0);
+    add(kAuxtrace, 0, ByteWriter(order()).u64(told).zeros(32).take());
     for (std::size_t i = 0; i < payload; ++i) data_.u8(static_cast<std::uint8_t>(i));
   }
 
@@ -79,8 +84,8 @@ class ReadRecords : public ByteOrderTest {
     return input_file(bytes);
   }
 
-  RecordStream stream_of(const InputFile& file) const {
-    return {file, order(), {kBefore, data_.size()}};
+  RecordStream stream_of(const InputFile& file, StreamEnd end = StreamEnd::kExact) const {
+    return {std::make_unique<FileSource>(file, kBefore, data_.size()), order(), kBefore, end};
   }
 
   static Expected<std::vector<Read>> read_all(RecordStream stream) {
@@ -113,7 +118,7 @@ INSTANTIATE_TEST_SUITE_P(Orders, ReadRecords, both_orders(), order_name);
 
 TEST_P(ReadRecords, GivesNoneOfAnEmptySection) {
   const InputFile input = file();
-  RecordStream stream(input, order(), {kBefore, 0});
+  RecordStream stream = stream_of(input);
   Record record{};
   EXPECT_FALSE(value_of(stream.next(record)));
   EXPECT_FALSE(value_of(stream.next(record)));
@@ -183,9 +188,8 @@ TEST_P(ReadRecords, RefusesASectionThatEndsInsideAHeader) {
     expected_.clear();
     add(9, 1, pattern(16, 1));
     data_.zeros(rest);
-    EXPECT_THAT(error_of(read()),
-                AllOf(HasSubstr("offset 0x40"), HasSubstr("beyond the data's end"),
-                      HasSubstr(fmt::format("{:#x}", kBefore + data_.size()))));
+    EXPECT_THAT(error_of(read()), AllOf(HasSubstr("offset 0x40"), HasSubstr("inside its header"),
+                                        HasSubstr(fmt::format("after {} bytes", rest))));
   }
 }
 
@@ -230,9 +234,8 @@ TEST_P(ReadRecords, RefusesAnAuxtracePayloadBeyondTheEnd) {
     data_ = ByteWriter(order());
     expected_.clear();
     add_auxtrace(told, 16);
-    EXPECT_THAT(error_of(read()),
-                AllOf(HasSubstr(fmt::format("{} bytes", told)), HasSubstr("offset 0x"),
-                      HasSubstr("beyond the data's end")));
+    EXPECT_THAT(error_of(read()), AllOf(HasSubstr(fmt::format("{} bytes", told)),
+                                        HasSubstr("offset 0x28"), HasSubstr("ends after 16")));
   }
 }
 
@@ -242,8 +245,8 @@ TEST_P(ReadRecords, RefusesAnAuxtraceThatDoesNotTellItsPayloadsSize) {
     expected_.clear();
     add(kAuxtrace, 0, Bytes(size));
     add(9, 1, pattern(32, 1));
-    EXPECT_THAT(error_of(read()), AllOf(HasSubstr("AUXTRACE record at offset 0x28"),
-                                        HasSubstr(fmt::format("{} bytes", 8 + size))));
+    EXPECT_THAT(error_of(read()), AllOf(HasSubstr("the AUXTRACE record at offset 0x28"),
+                                        HasSubstr("too few for a size")));
   }
 }
 
@@ -252,14 +255,135 @@ TEST_P(ReadRecords, NoticesThatTheFileBecameShorter) {
   const TemporaryDirectory directory;
   Bytes bytes(kBefore);
   bytes.insert(bytes.end(), data_.data().begin(), data_.data().end());
-  const auto path = directory.write("shrinking", bytes);
-  const InputFile input = value_of(InputFile::open(path));
-  RecordStream stream = stream_of(input);
-  Record record{};
-  EXPECT_TRUE(value_of(stream.next(record)));
-  std::filesystem::resize_file(path, kBuffer + 1000);
-  EXPECT_THAT(error_of(read_all(std::move(stream))),
-              AllOf(HasSubstr("became shorter"), HasSubstr("offset 0x803e8")));
+  for (const StreamEnd end : {StreamEnd::kExact, StreamEnd::kOpen}) {
+    const auto path = directory.write("shrinking", bytes);
+    const InputFile input = value_of(InputFile::open(path));
+    RecordStream stream = stream_of(input, end);
+    Record record{};
+    EXPECT_TRUE(value_of(stream.next(record)));
+    // Where a record ends, and inside one.
+    for (const std::size_t size : {kBefore + 9 * std::size_t{30008}, kBuffer + 1000}) {
+      std::filesystem::resize_file(path, size);
+      EXPECT_THAT(error_of(read_all(stream_of(input, end))),
+                  AllOf(HasSubstr("became shorter"), HasSubstr(fmt::format("offset {:#x}", size))));
+    }
+    EXPECT_THAT(error_of(read_all(std::move(stream))),
+                AllOf(HasSubstr("became shorter"), HasSubstr("offset 0x403e8")));
+  }
+}
+
+/// What ends an open stream, and by how much.
+class OpenEnd : public ReadRecords {
+ protected:
+  void SetUp() override { add(9, 1, pattern(16, 1)); }  // ends at offset 0x40
+
+  /// The stream has the expected records, then these bytes.
+  void expect_leftover(std::uint64_t size) const {
+    const InputFile input = file();
+    RecordStream stream = stream_of(input, StreamEnd::kOpen);
+    Record record{};
+    for (const Read& each : expected_) {
+      ASSERT_TRUE(value_of(stream.next(record)));
+      EXPECT_EQ(record.offset, each.offset);
+      EXPECT_FALSE(stream.leftover());
+    }
+    for (int again = 0; again < 2; ++again) {
+      EXPECT_FALSE(value_of(stream.next(record)));
+      if (size == 0) {
+        EXPECT_FALSE(stream.leftover());
+      } else {
+        ASSERT_TRUE(stream.leftover());
+        EXPECT_EQ(stream.leftover()->offset, kBefore + data_.size() - size);
+        EXPECT_EQ(stream.leftover()->size, size);
+      }
+    }
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Orders, OpenEnd, both_orders(), order_name);
+
+TEST_P(OpenEnd, HasNoLeftoverAfterAWholeRecord) { expect_leftover(0); }
+
+TEST_P(OpenEnd, LeavesARecordThatIsCutOffAnywhere) {
+  const ByteWriter good = std::move(data_);
+  for (std::uint16_t size = 1; size < 100; ++size) {
+    data_ = good;
+    const Bytes cut = ByteWriter(order()).u32(9).u16(0).u16(100).zeros(92).take();
+    data_.bytes(std::span(cut).first(size));
+    expect_leftover(size);
+  }
+}
+
+TEST_P(OpenEnd, LeavesARecordWithASizeBelowItsHeadersAndAllThatFollows) {
+  const ByteWriter good = std::move(data_);
+  for (std::uint16_t size = 0; size < kRecordHeaderSize; ++size) {
+    data_ = good;
+    data_.u32(9).u16(0).u16(size).zeros(3 * kBuffer);
+    expect_leftover(kRecordHeaderSize + 3 * kBuffer);
+  }
+}
+
+TEST_P(OpenEnd, LeavesTypesOf65536AndMore) {
+  const ByteWriter good = std::move(data_);
+  for (const std::uint32_t type : {1U << 16U, 1U << 24U, 0xffffffffU}) {
+    data_ = good;
+    data_.u32(type).u16(0).u16(16).zeros(8).u32(9).u16(0).u16(8);
+    expect_leftover(24);
+  }
+  data_ = good;
+  add(65535, 0, pattern(8, 2));
+  expect_leftover(0);
+}
+
+TEST_P(OpenEnd, LeavesTextOfAnyLength) {
+  const ByteWriter good = std::move(data_);
+  const std::string line = "[ perf record: Woken up 1 times to write data ]\n";
+  for (const std::size_t lines : {std::size_t{1}, std::size_t{3}, 2 * kBuffer / line.size()}) {
+    data_ = good;
+    for (std::size_t i = 0; i < lines; ++i) data_.text(line);
+    expect_leftover(lines * line.size());
+  }
+}
+
+TEST_P(OpenEnd, EndsBeforeAnAuxtraceWhosePayloadIsCutOff) {
+  const std::size_t before = data_.size();
+  add_auxtrace(100, 16);
+  expected_.pop_back();
+  expect_leftover(data_.size() - before);
+}
+
+TEST_P(ReadRecords, ReadsAPayloadOfAnySizeBehindARecord) {
+  for (const std::size_t size :
+       {std::size_t{0}, std::size_t{1}, kBuffer - 25, kBuffer, 3 * kBuffer + 7}) {
+    data_ = ByteWriter(order());
+    expected_.clear();
+    add(66, 0, pattern(8, 1));
+    const Bytes payload = pattern(size, 2);
+    data_.bytes(payload);
+    add(9, 0, pattern(16, 3));
+    const InputFile input = file();
+    RecordStream stream = stream_of(input);
+    Record record{};
+    ASSERT_TRUE(value_of(stream.next(record)));
+    EXPECT_EQ(stream.offset(), kBefore + 16);
+    EXPECT_TRUE(value_of(stream.read_payload(size)) == payload);
+    EXPECT_EQ(stream.offset(), kBefore + 16 + size);
+    EXPECT_TRUE(value_of(read_all(std::move(stream))) == std::vector{expected_.back()});
+  }
+}
+
+TEST_P(ReadRecords, RefusesAPayloadBeyondTheEndWithoutAllocatingIt) {
+  add(66, 0, pattern(8, 1));
+  data_.zeros(5);
+  const InputFile input = file();
+  for (const std::uint64_t size : {6UL, 1UL << 32U, ~0UL}) {
+    RecordStream stream = stream_of(input);
+    Record record{};
+    ASSERT_TRUE(value_of(stream.next(record)));
+    const MemoryLimit limit(8U << 20U);
+    EXPECT_THAT(error_of(stream.read_payload(size)),
+                HasSubstr(fmt::format("{} bytes expected at offset 0x38, but there are 5", size)));
+  }
 }
 
 }  // namespace

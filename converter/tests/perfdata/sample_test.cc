@@ -443,7 +443,7 @@ TEST_P(OtherRecords, LostThatIsCutShortIsAnError) {
   }
 }
 
-TEST_P(OtherRecords, HaveTheirTimeInTheTrailerOfAnyCombinationOfFields) {
+TEST_P(OtherRecords, HaveTheirTimeAndCpuInTheTrailerOfAnyCombinationOfFields) {
   TrailerSpec trailer;
   trailer.id = 0xf100000000000001;
   trailer.pid = 0xf2000002;
@@ -460,19 +460,45 @@ TEST_P(OtherRecords, HaveTheirTimeInTheTrailerOfAnyCombinationOfFields) {
       const Bytes body = comm_body("sixteen letters!", spec, trailer);
       Attr attr = attr_of(type);
       attr.sample_id_all = all;
-      const auto time = trailer_time(record(RecordType::kComm, body), attr, order());
-      const bool told = all && (type & kSampleTime) != 0;
-      EXPECT_EQ(time, told ? std::optional(trailer.time) : std::nullopt) << std::hex << type;
+      const Trailer read = read_trailer(record(RecordType::kComm, body), attr, order());
+      const auto told = [&](std::uint64_t field) { return all && (type & field) != 0; };
+      EXPECT_EQ(read.time, told(kSampleTime) ? std::optional(trailer.time) : std::nullopt)
+          << std::hex << type;
+      EXPECT_EQ(read.cpu, told(kSampleCpu) ? std::optional(trailer.cpu) : std::nullopt)
+          << std::hex << type;
     }
   }
 }
 
-TEST_P(OtherRecords, ThatAreTooShortForATrailerHaveNoTime) {
+TEST_P(OtherRecords, ThatAreTooShortForATrailerHaveNoTimeAndNoCpu) {
   const Attr attr = attr_of(kSampleTid | kSampleTime | kSampleCpu | kSampleIdentifier);
-  for (std::size_t size = 0; size < 24; ++size) {
-    EXPECT_EQ(trailer_time(record(RecordType::kLost, Bytes(size)), attr, order()), std::nullopt);
+  for (std::size_t size = 0; size <= 24; ++size) {
+    const Bytes body(size);
+    const Trailer read = read_trailer(record(RecordType::kLost, body), attr, order());
+    EXPECT_EQ(read.time.has_value(), size >= 24) << size;
+    EXPECT_EQ(read.cpu.has_value(), size >= 16) << size;
   }
-  EXPECT_EQ(trailer_time(record(RecordType::kLost, Bytes(24)), attr, order()), 0U);
+}
+
+class IdOfSample : public FindAttr {};
+
+INSTANTIATE_TEST_SUITE_P(Orders, IdOfSample, both_orders(), order_name);
+
+TEST_P(IdOfSample, IsTheIdentifierOrTheIdAlsoOfASingleEvent) {
+  EXPECT_EQ(finder({attr_of(kSampleIdentifier | kSampleIp, {5})}).id_of_sample(body({6, 7})), 6U);
+  EXPECT_EQ(finder({attr_of(kSampleIp | kSampleId, {5})}).id_of_sample(body({6, 7})), 7U);
+  EXPECT_EQ(finder({attr_of(kSampleIdentifier, {5}), attr_of(kSampleIdentifier, {7})})
+                .id_of_sample(body({~0UL})),
+            ~0UL);
+}
+
+TEST_P(IdOfSample, IsZeroWhereThereIsNoneOrTheSampleIsTooShort) {
+  EXPECT_EQ(finder({attr_of(kSampleIp, {5})}).id_of_sample(body({6, 7})), 0U);
+  EXPECT_EQ(finder({}).id_of_sample(body({6, 7})), 0U);
+  const AttrFinder found = finder({attr_of(kSampleIp | kSampleId, {5})});
+  for (std::size_t size = 0; size < 16; ++size) {
+    EXPECT_EQ(found.id_of_sample(Bytes(size, std::byte{1})), 0U);
+  }
 }
 
 }  // namespace
