@@ -39,9 +39,10 @@ print fmt: "%s:%d ==> %s:%d", REC->prev_comm, REC->prev_pid, REC->next_comm, REC
 
 TracingData tracing(std::uint32_t commit_size) {
   TracingData data;
-  data.header_page = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n\tfield: local_t commit;"
-                     "\toffset:8;\tsize:" +
-                     std::to_string(commit_size) + ";\tsigned:1;\n";
+  data.header_page =
+      "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n\tfield: local_t commit;"
+      "\toffset:8;\tsize:" +
+      std::to_string(commit_size) + ";\tsigned:1;\n";
   data.header_event = "# compressed entry header\n";
   data.systems = {{"sched", {kSwitchFormat}}};
   data.cmdlines = "1 init\n";

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -101,6 +100,15 @@ bool lacks_unnamed_files(int error) {
   return error == EOPNOTSUPP || error == EISDIR || error == ENOENT || error == EINVAL;
 }
 
+Expected<FileDescriptor> open_with(const std::string& path, int flags) {
+  FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags));
+  if (!fd.valid()) {
+    return input_error("cannot open it: {}{}", reason(),
+                       errno == ENOENT ? " (perf record writes one)" : "");
+  }
+  return fd;
+}
+
 }  // namespace
 
 FileDescriptor& FileDescriptor::operator=(FileDescriptor&& from) noexcept {
@@ -114,19 +122,6 @@ FileDescriptor& FileDescriptor::operator=(FileDescriptor&& from) noexcept {
 void FileDescriptor::reset() {
   if (fd_ >= 0) ::close(std::exchange(fd_, -1));
 }
-
-namespace {
-
-Expected<FileDescriptor> open_with(const std::string& path, int flags) {
-  FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags));
-  if (!fd.valid()) {
-    return input_error("cannot open it: {}{}", reason(),
-                       errno == ENOENT ? " (perf record writes one)" : "");
-  }
-  return fd;
-}
-
-}  // namespace
 
 Expected<FileDescriptor> open_for_reading(const std::string& path) { return open_with(path, 0); }
 
@@ -311,6 +306,9 @@ Expected<void> OutputFile::publish() {
     return output_error("cannot write it: {}", reason());
   }
   if (temporary_.empty()) P2D_TRY(give_temporary_name());
+  // Whom the old file was kept from, the new one is, too.
+  struct stat old {};
+  if (::stat(path_.c_str(), &old) == 0) ::fchmod(fd_.get(), old.st_mode & 07777U);
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
     return output_error("cannot write it: {}", reason());
   }

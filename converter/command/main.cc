@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The command perf2dat: options in, lines and an exit status out. All work is the library's.
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -46,13 +47,40 @@ ExitStatus status_of(Error::Kind kind) {
 
 volatile std::sig_atomic_t interrupted = 0;
 
-// The first signal lets the library clean up; the second one ends the command at once.
-void stop_on_signals() {
+void handle(int signal, void (*handler)(int)) {
   struct sigaction action {};
-  action.sa_handler = [](int) { interrupted = 1; };
+  // Whoever started the command may have told it to ignore the signal, as nohup does.
+  if (sigaction(signal, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) return;
+  action = {};
+  action.sa_handler = handler;
   action.sa_flags = static_cast<int>(SA_RESETHAND);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
+  sigaction(signal, &action, nullptr);
 }
+
+bool is_stream(const std::string& input) {
+  struct stat status {};
+  const int result = input == "-" ? fstat(STDIN_FILENO, &status) : stat(input.c_str(), &status);
+  return result == 0 && (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode));
+}
+
+// Ctrl-C ends `perf record -o - | perf2dat -i -` by ending perf: the stream then ends as it should,
+// and what was recorded is converted. The second Ctrl-C ends the command at once, and so does any
+// other signal, since it may wait for a stream that says nothing. The output has no name until it
+// is complete, so nothing is left.
+void handle_signals(const std::string& input) {
+  std::signal(SIGPIPE, SIG_IGN);  // nobody reads what it says: no reason to stop
+  std::signal(SIGXFSZ, SIG_IGN);  // the error that comes instead is reported
+  if (is_stream(input)) {
+    handle(SIGINT, [](int) {});
+    return;
+  }
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    handle(signal, [](int) { interrupted = 1; });
+  }
+}
+
+/// A line on standard error. Whether anybody reads it is not the conversion's matter.
+void print_line(const std::string& line) { std::fputs((line + "\n").c_str(), stderr); }
 
 struct Arguments {
   perf2dat::Options convert;
@@ -103,11 +131,11 @@ int main(int argc, char** argv) {
   } catch (const CLI::Success& asked) {
     return app.exit(asked);
   } catch (const CLI::Error& error) {
-    fmt::print(stderr, "perf2dat: {} (see perf2dat --help)\n", error.what());
+    print_line(fmt::format("perf2dat: {} (see perf2dat --help)", error.what()));
     return kBadUsage;
   }
 
-  stop_on_signals();
+  handle_signals(arguments.convert.input);
   perf2dat::command::ProgressBar bar(!arguments.quiet && isatty(STDERR_FILENO) == 1);
   arguments.convert.progress = [&](std::uint64_t done, std::uint64_t total) {
     bar.show(done, total);
@@ -116,13 +144,13 @@ int main(int argc, char** argv) {
   const auto summary = perf2dat::convert(arguments.convert);
   bar.clear();
   if (!summary) {
-    fmt::print(stderr, "perf2dat: {}\n", summary.error().message);
+    print_line(fmt::format("perf2dat: {}", summary.error().message));
     return status_of(summary.error().kind);
   }
   if (!arguments.quiet) {
     for (const auto& line :
          perf2dat::command::lines_of(arguments.convert, *summary, arguments.verbose)) {
-      fmt::print(stderr, "{}\n", line);
+      print_line(line);
     }
   }
   return kConverted;

@@ -14,8 +14,11 @@ void ProgressBar::show(std::uint64_t done, std::uint64_t total) {
   constexpr std::size_t kWidth = 50;
   const double part = std::min(1.0, static_cast<double>(done) / static_cast<double>(total));
   const auto filled = static_cast<std::size_t>(part * kWidth);
-  fmt::print(stderr, "\rperf2dat: [{:<{}}] {:3.0f} %", std::string(filled, '='), kWidth,
-             part * 100);
+  // fputs, not fmt::print: a terminal that went away is no reason to stop.
+  std::fputs(
+      fmt::format("\rperf2dat: [{:<{}}] {:3.0f} %", std::string(filled, '='), kWidth, part * 100)
+          .c_str(),
+      stderr);
   std::fflush(stderr);
   visible_ = true;
   next_ = Clock::now() + std::chrono::milliseconds(100);
@@ -23,7 +26,7 @@ void ProgressBar::show(std::uint64_t done, std::uint64_t total) {
 
 void ProgressBar::clear() {
   constexpr auto kEraseLine = "\r\033[K";
-  if (visible_) fmt::print(stderr, "{}", kEraseLine);
+  if (visible_) std::fputs(kEraseLine, stderr);
   visible_ = false;
 }
 

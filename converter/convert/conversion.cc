@@ -110,6 +110,7 @@ class Conversion {
   Expected<void> take_lost(const Record& record);
   Expected<void> report_progress();
   Expected<void> check_anything_converted() const;
+  Error with_warnings(Error error) const;
   Expected<void> write_output();
   tracedat::Metadata metadata();
   std::uint64_t time_of(const Record& record) const;
@@ -121,6 +122,7 @@ class Conversion {
   ByteOrder order_;
   OutputFile& output_;
 
+  unsigned descriptions_ = 0;
   unsigned generation_ = 0;  // of the description that the next four are made from
   std::optional<TracepointFields> fields_;
   std::optional<perfdata::AttrFinder> finder_;
@@ -142,10 +144,21 @@ class Conversion {
 // A stream may go on to describe events after its first samples: what is made from the description
 // is made again, and counts are kept.
 Expected<void> Conversion::describe() {
+  // Each time all formats are read, so a small stream that went on and on would take for ever.
+  constexpr unsigned kMostDescriptions = 1000;
+  if (++descriptions_ > kMostDescriptions) {
+    return input_error("it describes its events anew more than {} times", kMostDescriptions);
+  }
   const Description& description = recording_.description();
   if (description.tracing) {
     if (description.tracing->order != order_) {
       return input_error("its event formats have another byte order than its records");
+    }
+    if (streams_) {
+      P2D_ASSIGN(const auto format, page_format(*description.tracing));
+      if (format.commit_size != streams_->format().commit_size) {
+        return input_error("its event formats change among its samples");
+      }
     }
     P2D_ASSIGN(auto fields, TracepointFields::find(*description.tracing));
     fields_.emplace(std::move(fields));
@@ -252,11 +265,11 @@ Expected<void> Conversion::take_lost(const Record& record) {
     lost_samples_ += lost;
     return {};
   }
+  const auto trailer = trailer_of(record);
+  if (trailer.time && !windows_->contains(*trailer.time)) return {};
   lost_ += lost;
   if (lost == 0) return {};
-  const auto trailer = trailer_of(record);
   if (!trailer.time || !trailer.cpu || *trailer.cpu > tracedat::kHighestCpu) return {};
-  if (!windows_->contains(*trailer.time)) return {};
   lost_marked_ += lost;
   return streams_->append(*trailer.cpu, {*trailer.time, {}, lost});
 }
@@ -411,9 +424,17 @@ Summary Conversion::summary() const {
   return summary;
 }
 
+/// An error of a recording that was cut off says so: that is the likely reason.
+Error Conversion::with_warnings(Error error) const {
+  if (error.kind != Error::Kind::kInput) return error;
+  for (const auto& warning : recording_.warnings()) error.message += "; " + warning;
+  return error;
+}
+
 Expected<Summary> Conversion::run() {
-  P2D_TRY(read_records());
-  P2D_TRY(check_anything_converted());
+  const auto explain = [&](Error error) { return with_warnings(std::move(error)); };
+  P2D_TRY(read_records().map_error(explain));
+  P2D_TRY(check_anything_converted().map_error(explain));
   P2D_TRY(write_output());
   if (options_.check) {
     P2D_ASSIGN(const std::uint64_t size, output_.size());
@@ -421,6 +442,7 @@ Expected<Summary> Conversion::run() {
                              std::span<std::byte> into) { return output_.read_at(offset, into); },
                          size, digests_));
   }
+  P2D_TRY(report_progress());  // the last chance to cancel
   P2D_TRY(output_.publish());
   return summary();
 }
@@ -444,6 +466,9 @@ Error named(Error error, const Options& options) {
 }
 
 Expected<Summary> open_and_convert(const Options& options) {
+  if (options.output == "-") {
+    return Failure(Error{Error::Kind::kUsage, "the output is a file, which no pipe can be"});
+  }
   // The output first: nobody wants to hear after a long stream that it exists already.
   P2D_ASSIGN(auto output, OutputFile::create(options.output, options.overwrite));
   P2D_ASSIGN(auto recording, Recording::open(options.input, {options.tracing_dir, options.output}));

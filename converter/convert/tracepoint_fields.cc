@@ -21,7 +21,9 @@ Expected<TracepointFields> TracepointFields::find(const TracingData& tracing) {
       if (!format) continue;
       // The kernel's names are short. A copy of a long one for each format could ask for much
       // memory.
-      fields.names_.emplace(format->id, fmt::format("{:.100}:{:.100}", system.name, format->name));
+      constexpr std::size_t kLongestName = 100;
+      fields.names_.emplace(format->id, system.name.substr(0, kLongestName) + ':' +
+                                            format->name.substr(0, kLongestName));
       if (fields.common_pid_.size == 0) fields.common_pid_ = field_of(*format, "common_pid");
       if (system.name != "sched" || format->name != "sched_switch") continue;
       fields.prev_comm_ = field_of(*format, "prev_comm");
@@ -48,8 +50,7 @@ void TracepointFields::take_switch_names(std::uint64_t time, std::span<const std
        {std::pair{prev_pid_, prev_comm_}, std::pair{next_pid_, next_comm_}}) {
     if (!inside(raw, pid) || !inside(raw, comm)) continue;
     const std::string_view text(reinterpret_cast<const char*>(raw.data()) + comm.offset, comm.size);
-    comms.see_switch(time, load<std::uint32_t>(raw.data() + pid.offset, order_),
-                     text.substr(0, text.find('\0')));
+    comms.see_switch(time, load<std::uint32_t>(raw.data() + pid.offset, order_), text);
   }
 }
 

@@ -115,7 +115,7 @@ std::optional<Window> parse_part(std::string_view text, TimeSpan span) {
     const auto part = parse_percent(text.substr(0, slash));
     const auto number = parse_number<int>(trim(text.substr(slash + 1)));
     if (!part || !number || *part <= 0) return std::nullopt;
-    return part_of(span, *part * (*number - 1), *part * *number);
+    return part_of(span, *part * (*number - 1.0), *part * *number);
   }
   if (const auto dash = text.find('-'); dash != std::string_view::npos) {
     const auto from = parse_percent(text.substr(0, dash));

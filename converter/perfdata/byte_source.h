@@ -4,9 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <optional>
 #include <span>
+#include <utility>
 
 #include "base/error.h"
 #include "base/file.h"

@@ -20,11 +20,8 @@ Expected<void> whole(std::string_view what, const ByteReader& reader) {
 }
 
 /// Events with their names: perf writes them here once more, and the names only here.
-Expected<void> read_event_names(ByteReader reader, std::vector<Attr>& attrs) {
-  std::unordered_map<std::uint64_t, Attr*> by_id;
-  for (auto& attr : attrs) {
-    for (const std::uint64_t id : attr.ids) by_id.emplace(id, &attr);
-  }
+Expected<void> read_event_names(ByteReader reader, Description& description) {
+  auto& attrs = description.attrs;
   const std::uint32_t count = reader.u32();
   const std::uint32_t attr_size = reader.u32();
   for (std::uint32_t i = 0; i < count && reader.ok(); ++i) {
@@ -34,9 +31,9 @@ Expected<void> read_event_names(ByteReader reader, std::vector<Attr>& attrs) {
     // A recording of one event may have no ids.
     Attr* named = ids == 0 && count == attrs.size() ? &attrs[i] : nullptr;
     for (std::uint32_t k = 0; k < ids && reader.ok(); ++k) {
-      const auto found = by_id.find(reader.u64());
+      const auto found = description.attr_of_id.find(reader.u64());
       // All ids are of one event. A copy of the name for each could ask for much memory.
-      if (found != by_id.end() && named == nullptr) named = found->second;
+      if (found != description.attr_of_id.end() && named == nullptr) named = &attrs[found->second];
     }
     if (named != nullptr) named->name = name;
   }
@@ -70,7 +67,7 @@ Expected<void> take_attr(const Record& record, Description& description) {
   ByteReader reader(record.body, description.order, record.offset + kRecordHeaderSize);
   P2D_ASSIGN(Attr attr, parse_attr(reader));
   while (reader.remaining() >= 8) attr.ids.push_back(reader.u64());
-  description.attrs.push_back(std::move(attr));
+  add_attr(std::move(attr), description);
   return {};
 }
 
@@ -92,9 +89,9 @@ Expected<void> take_update(const Record& record, Description& description) {
   if (!reader.ok()) return cut_short("the record of an event's update", reader);
   if (kind != kName) return {};
   const auto name = reader.text(reader.remaining());
-  for (auto& attr : description.attrs) {
-    if (std::find(attr.ids.begin(), attr.ids.end(), id) == attr.ids.end()) continue;
-    attr.name = name.substr(0, name.find('\0'));
+  const auto found = description.attr_of_id.find(id);
+  if (found != description.attr_of_id.end()) {
+    description.attrs[found->second].name = name.substr(0, name.find('\0'));
   }
   return {};
 }
@@ -126,6 +123,13 @@ Expected<void> take_id_index(const Record& record, Description& description) {
 
 }  // namespace
 
+void add_attr(Attr attr, Description& description) {
+  for (const std::uint64_t id : attr.ids) {
+    description.attr_of_id.emplace(id, description.attrs.size());
+  }
+  description.attrs.push_back(std::move(attr));
+}
+
 Expected<void> parse_feature(Feature feature, ByteReader reader, Description& description) {
   switch (feature) {
     case Feature::kTracingData: {
@@ -147,7 +151,7 @@ Expected<void> parse_feature(Feature feature, ByteReader reader, Description& de
       description.cpus_available = reader.u32();
       return whole("the number of CPUs", reader);
     case Feature::kEventDesc:
-      return read_event_names(reader, description.attrs);
+      return read_event_names(reader, description);
     case Feature::kSampleTime: {
       TimeSpan span;
       span.first = reader.u64();

@@ -2,7 +2,7 @@
 // What a recording says of the machine and the events, besides the records of what happened.
 //
 // A file has it in the table of attrs and in the sections of features behind the data; a stream has
-// it in records of its own before the first sample. Both forms hold the same bytes.
+// it in records of its own, among the others. Both forms hold the same bytes.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +26,7 @@ namespace perf2dat::perfdata {
 struct Description {
   ByteOrder order = ByteOrder::kLittle;
   std::vector<Attr> attrs;
+  std::unordered_map<std::uint64_t, std::size_t> attr_of_id;  ///< index of the first that has it
   std::optional<TracingData> tracing;
   std::string hostname;
   std::string os_release;
@@ -35,6 +36,9 @@ struct Description {
   /// Ids whose samples come from inside a virtual machine.
   std::unordered_set<std::uint64_t> guest_ids;
 };
+
+/// Adds an attr, and its ids to the table.
+void add_attr(Attr attr, Description& description);
 
 /// Takes a feature's content; those that a conversion does not need are passed over.
 Expected<void> parse_feature(Feature feature, ByteReader reader, Description& description);

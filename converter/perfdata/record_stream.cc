@@ -116,7 +116,8 @@ Expected<bool> RecordStream::next(Record& record) {
         return input_error("the last compressed record at offset {:#x} ends inside a record",
                            compressed_offset_);
       }
-      if (!leftover_) leftover_ = Leftover{compressed_offset_, inner_.buffered()};
+      if (!leftover_)
+        leftover_ = Leftover{compressed_offset_, outer_.offset() - compressed_offset_};
       return false;
     }
     auto compressed = record.body;

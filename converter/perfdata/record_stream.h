@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "base/error.h"
@@ -35,7 +34,7 @@ enum class StreamEnd {
 /// records that are in them.
 class RecordStream {
  public:
-  /// `offset` is the source's place in the file. `end`, where known, is the data's end.
+  /// `offset` is the source's place in the file; `end` tells what its end may look like.
   RecordStream(std::unique_ptr<ByteSource> source, ByteOrder order, std::uint64_t offset,
                StreamEnd end);
 

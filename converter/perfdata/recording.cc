@@ -2,7 +2,6 @@
 #include "perfdata/recording.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +16,9 @@ namespace perf2dat::perfdata {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr auto kDirNotUsed =
+    "the recording has event formats of its own: --tracing-dir is not used";
 
 /// Copies all that a source has left into a file that can be read by offset.
 Expected<InputFile> spool(std::span<const std::byte> begin, ByteSource& source,
@@ -70,19 +72,26 @@ Expected<void> Recording::open_path(const std::string& path, const OpenOptions& 
 }
 
 Expected<void> Recording::open_directory(const std::string& path, const OpenOptions& options) {
-  auto fd = open_for_reading(path + "/data");
-  if (!fd) {
+  auto file = InputFile::open(path + "/data");
+  if (!file) {
     return input_error("it is a folder, but not of perf record --threads: its file 'data': {}",
-                       fd.error().message);
+                       file.error().message);
   }
-  P2D_ASSIGN(auto file, InputFile::adopt(*std::move(fd)));
-  P2D_TRY(open_file(std::move(file), options, Kind::kFolder));
+  P2D_TRY(open_file(*std::move(file), options, Kind::kFolder));
   P2D_ASSIGN(const auto names, thread_files(path));
-  for (const auto& name : names) {
-    P2D_ASSIGN(auto thread_fd, open_for_reading(name));
-    P2D_ASSIGN(auto thread_file, InputFile::adopt(std::move(thread_fd)));
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto& name = names[i];
+    const auto expected = fmt::format("data.{}", i);
+    if (fs::path(name).filename() != expected && warnings_.empty()) {
+      warnings_.push_back(
+          fmt::format("its files are not numbered from 0 on without a gap: there is "
+                      "no {}, and its events are missing",
+                      expected));
+    }
+    P2D_ASSIGN(auto thread_file, InputFile::open(name));
     const std::uint64_t size = thread_file.size();
-    add_part(std::make_unique<InputFile>(std::move(thread_file)), 0, size, StreamEnd::kExact);
+    // All files of a recording were finished, or none was.
+    add_part(std::make_unique<InputFile>(std::move(thread_file)), 0, size, parts_.front().end);
   }
   return {};
 }
@@ -126,7 +135,8 @@ Expected<void> Recording::open_stream(std::unique_ptr<ByteSource> source,
 Expected<void> Recording::open_file(InputFile file, const OpenOptions& options, Kind kind) {
   P2D_ASSIGN(const auto header, read_header(file));
   description_.order = header.order;
-  P2D_ASSIGN(description_.attrs, read_attrs(file, header));
+  P2D_ASSIGN(auto attrs, read_attrs(file, header));
+  for (auto& attr : attrs) add_attr(std::move(attr), description_);
   auto data = header.data;
   auto end = StreamEnd::kExact;
   // In a folder the samples are in other files, and this one may be finished without any record.
@@ -153,6 +163,7 @@ void Recording::add_part(std::unique_ptr<InputFile> file, std::uint64_t begin, s
   Part part;
   part.begin = begin;
   part.before = size_;
+  part.end = end;
   part.stream = std::make_unique<RecordStream>(std::make_unique<FileSource>(*file, begin, size),
                                                description_.order, begin, end);
   part.file = std::move(file);
@@ -163,10 +174,11 @@ void Recording::add_part(std::unique_ptr<InputFile> file, std::uint64_t begin, s
 Expected<void> Recording::add_formats(const OpenOptions& options) {
   if (options.tracing_dir.empty()) return {};
   if (description_.tracing) {
-    warnings_.emplace_back("the recording has event formats of its own: --tracing-dir is not used");
+    warnings_.emplace_back(kDirNotUsed);
     return {};
   }
   P2D_ASSIGN(description_.tracing, read_tracing_dir(options.tracing_dir, description_.order));
+  formats_from_dir_ = true;
   return {};
 }
 
@@ -187,6 +199,7 @@ Expected<bool> Recording::describe(const Record& record, RecordStream& stream) {
     const std::uint64_t offset = stream.offset();
     P2D_ASSIGN(const auto bytes, stream.read_payload(size));
     P2D_ASSIGN(description_.tracing, parse_tracing_data(bytes, offset));
+    if (std::exchange(formats_from_dir_, false)) warnings_.emplace_back(kDirNotUsed);
   } else {
     P2D_ASSIGN(const bool described, parse_description(record, description_));
     if (!described) return false;

@@ -6,11 +6,8 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
-#include <optional>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
 #include "base/error.h"
@@ -63,6 +60,7 @@ class Recording {
     std::unique_ptr<InputFile> file;  // nullptr: a pipe
     std::uint64_t begin = 0;          // offset of the first record
     std::uint64_t before = 0;         // bytes in the parts before this one
+    StreamEnd end = StreamEnd::kOpen;
     std::unique_ptr<RecordStream> stream;
   };
 
@@ -83,6 +81,7 @@ class Recording {
   std::vector<Part> parts_;
   std::size_t part_ = 0;
   std::uint64_t size_ = 0;
+  bool formats_from_dir_ = false;
   std::vector<std::string> warnings_;
 };
 

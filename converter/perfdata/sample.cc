@@ -2,6 +2,7 @@
 #include "perfdata/sample.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 namespace perf2dat::perfdata {

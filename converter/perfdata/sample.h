@@ -4,12 +4,10 @@
 // Source: perf_event_open(2) and include/uapi/linux/perf_event.h.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -38,7 +36,6 @@ class SampleLayout {
 
   bool has_time() const { return time_ != kAbsent; }
   bool has_cpu() const { return cpu_ != kAbsent; }
-  bool has_raw() const { return has_raw_; }
 
   /// Decodes a sample's body. Fields that the layout does not have are 0 or empty.
   /// `offset` is the record's, for messages.
@@ -109,7 +106,8 @@ Expected<ForkRecord> decode_fork(const Record& record, ByteOrder order);
 /// How many events LOST or LOST_SAMPLES tells of.
 Expected<std::uint64_t> decode_lost(const Record& record, ByteOrder order);
 
-/// What the trailer tells that records other than samples have when sample_id_all is set.
+/// What the trailer tells that records other than samples have when sample_id_all is set
+/// (`struct sample_id` in perf_event_open(2)).
 struct Trailer {
   std::optional<std::uint64_t> time;  ///< nanoseconds
   std::optional<std::uint32_t> cpu;

@@ -2,7 +2,6 @@
 #include "testing/twin.h"
 
 #include <map>
-#include <optional>
 #include <utility>
 
 #include "model/event_format.h"

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Keeps the events of all CPUs, in any order of arrival, and gives them back in time order.
+// Keeps the events of all CPUs, in any order of arrival, and writes them in time order.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>

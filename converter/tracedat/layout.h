@@ -28,7 +28,6 @@ enum class SectionId : std::uint16_t {
 
 /// u16 id, u16 flags, u32 string id of a description, u64 size of what follows.
 inline constexpr std::size_t kSectionHeaderSize = 16;
-inline constexpr std::uint16_t kSectionCompressed = 1;
 
 enum class OptionId : std::uint16_t {
   kDone = 0,

@@ -11,7 +11,7 @@
 
 namespace perf2dat::tracedat {
 
-/// What is known of one CPU's events.
+/// Where a CPU's pages and runs are in the scratch file.
 struct SpilledStream {
   std::vector<Extent> pages;  ///< finished pages, in ascending time
   std::vector<Extent> runs;   ///< sorted runs, from the one that arrived first to the last

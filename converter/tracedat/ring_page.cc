@@ -69,7 +69,7 @@ bool PagePacker::append(const RingEvent& event) {
   return true;
 }
 
-std::span<const std::byte> PagePacker::take() {
+std::vector<std::byte> PagePacker::take() {
   const std::size_t end = empty() ? format_.header_size() : used_;
   reserve(format_.page_size);
   std::uint64_t commit = end - format_.header_size();
@@ -82,18 +82,16 @@ std::span<const std::byte> PagePacker::take() {
   };
   if (missed_ != 0) {
     commit |= kCommitMissedEvents;
-    if (missed_ != kUnknownNumber && end + format_.commit_size <= format_.page_size) {
+    const std::uint64_t largest = format_.commit_size == 8 ? kUnknownNumber - 1 : 0xffffffffU;
+    if (missed_ <= largest && end + format_.commit_size <= format_.page_size) {
       commit |= kCommitMissedStored;
       put_long(end, missed_);
     }
     missed_ = 0;
   }
   put_long(8, commit);
-  taken_.swap(page_);
-  // The page before last is used again, as zeros.
-  std::fill(page_.begin(), page_.end(), std::byte{0});
   used_ = 0;
-  return taken_;
+  return std::exchange(page_, {});
 }
 
 PageReader::PageReader(PageFormat format, std::span<const std::byte> page)

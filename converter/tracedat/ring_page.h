@@ -104,9 +104,8 @@ class PagePacker {
   /// Events that are missing since the last one, with none after them yet.
   std::uint64_t pending_missed() const { return empty() ? missed_ : 0; }
 
-  /// The finished page, `page_size` bytes, valid until the packer is used again. The packer is
-  /// empty afterwards.
-  std::span<const std::byte> take();
+  /// The finished page, `page_size` bytes. The packer is empty afterwards.
+  std::vector<std::byte> take();
 
  private:
   void reserve(std::size_t size);
@@ -117,7 +116,6 @@ class PagePacker {
   // behind used_ is zeros.
   std::vector<std::byte> page_;
   std::size_t used_ = 0;  // bytes; 0: there is no event
-  std::vector<std::byte> taken_;
   std::uint64_t last_time_ = 0;
   std::uint64_t missed_ = 0;  // before the page's first event
 };

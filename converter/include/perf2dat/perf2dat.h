@@ -69,7 +69,7 @@ struct Summary {
   std::uint32_t page_size = 0;  ///< bytes of a ring-buffer page in the output
   bool checked = false;         ///< the output was read again and compared
   std::vector<LeftOut> left_out;
-  std::uint64_t outside_time = 0;     ///< events outside the windows that were asked for
+  std::uint64_t outside_time = 0;  ///< events outside the windows that were asked for
   /// Events that were dropped while recording, as the recording's LOST records tell where it
   /// happened, and those of them that no mark in the output tells of.
   std::uint64_t lost = 0;

@@ -8,8 +8,10 @@ The environment names it: PERF2DAT the command, GOLDEN_DIR the folder of recordi
 import os
 import pty
 import shutil
+import signal
 import subprocess
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -120,6 +122,77 @@ class CommandTest(unittest.TestCase):
         shutil.copy(SCHED, self.directory / "perf.data")
         self.assert_fails(self.run_command("-f", "perf.data", "perf.data"), 3, "recording itself")
         self.assertEqual((self.directory / "perf.data").read_bytes(), SCHED.read_bytes())
+
+    def test_a_closed_or_full_standard_error_is_no_reason_to_fail(self):
+        for redirection in ("2>&-", "2>/dev/full"):
+            with self.subTest(redirection=redirection):
+                result = subprocess.run(["sh", "-c", f'exec "$0" -f "$1" out {redirection}',
+                                         PERF2DAT, str(SCHED)], cwd=self.directory, check=False)
+                self.assertEqual(result.returncode, 0)
+                result = subprocess.run(["sh", "-c", f'exec "$0" no.data out2 {redirection}',
+                                         PERF2DAT], cwd=self.directory, check=False)
+                self.assertEqual(result.returncode, 1)
+
+    def test_a_file_size_limit_is_an_error_and_leaves_nothing(self):
+        result = subprocess.run(["sh", "-c", 'ulimit -f 8; exec "$0" "$1" out', PERF2DAT,
+                                 str(SCHED)], cwd=self.directory, capture_output=True, text=True,
+                                check=False)
+        self.assert_fails(result, 3, "cannot write")
+        self.assertEqual(self.files(), [])
+
+    def test_ctrl_c_lets_a_stream_come_to_its_end(self):
+        stream = (GOLDEN / "x86_64/stream.data").read_bytes()
+        process = subprocess.Popen([PERF2DAT, "-i", "-", "-o", "out"], cwd=self.directory,
+                                   stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+        process.stdin.write(stream[:100000])
+        process.stdin.flush()
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.1)
+        process.stdin.write(stream[100000:])
+        process.stdin.close()
+        errors = process.stderr.read().decode()
+        process.stderr.close()
+        self.assertEqual(process.wait(timeout=60), 0, errors)
+        self.assertIn("Converted 1872 events", errors)
+
+    def test_other_signals_end_it_while_it_waits_and_leave_nothing(self):
+        for sent in ([signal.SIGTERM], [signal.SIGHUP], [signal.SIGINT, signal.SIGINT]):
+            with self.subTest(sent=sent):
+                process = subprocess.Popen([PERF2DAT, "-i", "-", "-o", "out"],
+                                           cwd=self.directory, stdin=subprocess.PIPE)
+                time.sleep(0.3)
+                for each in sent:
+                    process.send_signal(each)
+                    time.sleep(0.1)
+                self.assertEqual(process.wait(timeout=10), -sent[-1])
+                process.stdin.close()
+                self.assertEqual(self.files(), [])
+
+    def test_a_signal_that_is_ignored_stays_ignored(self):
+        process = subprocess.Popen(["sh", "-c", 'trap "" HUP; exec "$0" -i - -o out', PERF2DAT],
+                                   cwd=self.directory, stdin=subprocess.PIPE,
+                                   stderr=subprocess.DEVNULL)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGHUP)
+        process.stdin.write((GOLDEN / "x86_64/stream.data").read_bytes())
+        process.stdin.close()
+        self.assertEqual(process.wait(timeout=60), 0)
+
+    def test_a_stream_cannot_be_the_output(self):
+        self.assert_fails(self.run_command(SCHED, "-o", "-"), 2, "output")
+
+    def test_a_replaced_file_keeps_its_mode(self):
+        output = self.directory / "trace.dat"
+        output.write_text("mine")
+        output.chmod(0o600)
+        self.assertEqual(self.run_command(SCHED, "-f").returncode, 0)
+        self.assertEqual(output.stat().st_mode & 0o777, 0o600)
+
+    def test_a_stream_that_is_cut_off_early_says_so(self):
+        (self.directory / "perf.data").write_bytes(
+            (GOLDEN / "x86_64/stream.data").read_bytes()[:300])
+        self.assert_fails(self.run_command(), 1, "cut off")
 
     def test_a_bar_would_need_a_second_so_a_short_run_on_a_terminal_shows_none(self):
         master, terminal = pty.openpty()

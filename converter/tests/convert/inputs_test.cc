@@ -967,8 +967,8 @@ TEST_P(Windows, HaveNoMarkOfWhatWasLostOutside) {
   EXPECT_THAT(output.events,
               ElementsAre(event_of(ping_at(3 * kSecond)), event_of(ping_at(5 * kSecond))));
   EXPECT_THAT(output.marks, ElementsAre(Mark{0, 4, 5 * kSecond}));
-  EXPECT_EQ(summary.lost, 21U);
-  EXPECT_EQ(summary.lost_unplaced, 17U);
+  EXPECT_EQ(summary.lost, 10U);
+  EXPECT_EQ(summary.lost_unplaced, 6U);
   EXPECT_EQ(summary.outside_time, 2U);
 }
 

@@ -290,8 +290,11 @@ TEST_F(LargeOutput, TellsProgressInAscendingNumbersFromNothingToTheWhole) {
   EXPECT_EQ(calls.front().first, 0U);
   EXPECT_EQ(calls.back().first, total);
   for (std::size_t i = 1; i < calls.size(); ++i) {
-    EXPECT_GT(calls[i].first, calls[i - 1].first);
     EXPECT_EQ(calls[i].second, total);
+    // The last call comes after the output is written, and is the last chance to cancel.
+    if (i + 1 < calls.size()) {
+      EXPECT_GT(calls[i].first, calls[i - 1].first);
+    }
   }
 }
 

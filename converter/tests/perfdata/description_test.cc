@@ -40,7 +40,7 @@ Expected<Description> describe(const Bytes& bytes) {
   const Header header = value_of(read_header(file));
   Description description;
   description.order = header.order;
-  description.attrs = value_of(read_attrs(file, header));
+  for (auto& attr : value_of(read_attrs(file, header))) add_attr(std::move(attr), description);
   P2D_TRY(read_features(file, header, description));
   return description;
 }

@@ -134,7 +134,6 @@ TEST_P(Samples, OfEveryCombinationOfFieldsHaveEachAtItsPlace) {
       const SampleLayout layout(attr_of(type), order());
       EXPECT_EQ(layout.has_time(), has(kSampleTime));
       EXPECT_EQ(layout.has_cpu(), has(kSampleCpu));
-      EXPECT_EQ(layout.has_raw(), has(kSampleRaw));
       const Bytes body = encode(type, sample);
       const Sample decoded = value_of(layout.decode(body, kOffset));
       EXPECT_EQ(decoded.tid, has(kSampleTid) ? sample.tid : 0);

@@ -71,7 +71,7 @@ std::string record_begin(PageFormat format, std::size_t payload_size) {
   const Bytes payload = payload_of(payload_size);
   PagePacker packer(format);
   EXPECT_TRUE(packer.append({7, payload}));
-  return hex(packer.take().subspan(format.header_size(), 8));
+  return hex(std::span<const std::byte>(packer.take()).subspan(format.header_size(), 8));
 }
 
 TEST(RecordWord, HasTypeLenInItsLowBitsInLittleEndianPages) {
@@ -129,7 +129,7 @@ TEST(PagePacker, WritesADeltaFromTheEventBeforeNotFromThePagesTime) {
   const Bytes payload = from_hex("ee ee ee ee");
   PagePacker packer(kLittle4);
   for (const std::uint64_t time : {10, 11, 13}) EXPECT_TRUE(packer.append({time, payload}));
-  EXPECT_EQ(used(packer.take().subspan(12)),
+  EXPECT_EQ(used(std::span<const std::byte>(packer.take()).subspan(12)),
             hex("01 00 00 00 ee ee ee ee  21 00 00 00 ee ee ee ee  41 00 00 00 ee ee ee ee"));
 }
 
@@ -188,14 +188,16 @@ TEST(PagePacker, CountsTheWordsOfAPayloadOfUpTo112BytesInTypeLen) {
     const Bytes payload = payload_of(std::size_t{words} * 4);
     PagePacker little(kLittle8);
     EXPECT_TRUE(little.append({7, payload}));
-    auto page = little.take();
+    auto taken = little.take();
+    std::span<const std::byte> page = taken;
     EXPECT_EQ(page[8], std::byte(4 + words * 4));
     EXPECT_EQ(hex(page.subspan(16, 4)), hex(fmt::format("{:02x} 00 00 00", words)));
     EXPECT_EQ(used(page.subspan(20)), hex(payload));
 
     PagePacker big(kBig8);
     EXPECT_TRUE(big.append({7, payload}));
-    page = big.take();
+    taken = big.take();
+    page = taken;
     EXPECT_EQ(page[15], std::byte(4 + words * 4));
     EXPECT_EQ(hex(page.subspan(16, 4)), hex(fmt::format("{:02x} 00 00 00", words << 3U)));
     EXPECT_EQ(used(page.subspan(20)), hex(payload));
@@ -213,7 +215,8 @@ TEST(PagePacker, PutsAPayloadOf116BytesAfterItsLengthWord) {
   const Bytes payload = payload_of(116);
   PagePacker packer(kLittle8);
   EXPECT_TRUE(packer.append({7, payload}));
-  const auto page = packer.take();
+  const auto taken = packer.take();
+  const std::span<const std::byte> page = taken;
   EXPECT_EQ(hex(page.first(16)), hex("07 00 00 00 00 00 00 00  7c 00 00 00 00 00 00 00"));
   EXPECT_EQ(used(page.subspan(24)), hex(payload));
 }
@@ -223,11 +226,13 @@ TEST(PagePacker, WritesTheDeltaOfALongRecordIntoItsFirstWord) {
   PagePacker little(kLittle4);
   EXPECT_TRUE(little.append({7, payload}));
   EXPECT_TRUE(little.append({12, payload}));
-  EXPECT_EQ(hex(little.take().subspan(12 + 208, 8)), hex("a0 00 00 00 cc 00 00 00"));
+  EXPECT_EQ(hex(std::span<const std::byte>(little.take()).subspan(12 + 208, 8)),
+            hex("a0 00 00 00 cc 00 00 00"));
   PagePacker big(kBig4);
   EXPECT_TRUE(big.append({7, payload}));
   EXPECT_TRUE(big.append({12, payload}));
-  EXPECT_EQ(hex(big.take().subspan(12 + 208, 8)), hex("00 00 00 05 00 00 00 cc"));
+  EXPECT_EQ(hex(std::span<const std::byte>(big.take()).subspan(12 + 208, 8)),
+            hex("00 00 00 05 00 00 00 cc"));
 }
 
 TEST(PagePacker, FillsAPayloadUpWithZerosToAWholeWord) {
@@ -261,7 +266,8 @@ TEST(PagePacker, TakesAnEventThatFillsThePageToItsLastByte) {
   EXPECT_TRUE(packer.append({7, first}));
   EXPECT_FALSE(packer.append({8, payload_of(69)}));
   EXPECT_TRUE(packer.append({8, payload_of(68)}));
-  const auto page = packer.take();
+  const auto taken = packer.take();
+  const std::span<const std::byte> page = taken;
   EXPECT_EQ(hex(page.first(16)), hex("07 00 00 00 00 00 00 00  f0 0f 00 00 00 00 00 00"));
   EXPECT_EQ(page.back(), std::byte{68});
 }
@@ -283,7 +289,8 @@ TEST(PagePacker, CountsALengthWordWhenItLooksForRoom) {
   EXPECT_TRUE(packer.append({7, payload_of(3948)}));
   EXPECT_FALSE(packer.append({7, payload_of(121)}));
   EXPECT_TRUE(packer.append({7, payload_of(120)}));
-  const auto page = packer.take();
+  const auto taken = packer.take();
+  const std::span<const std::byte> page = taken;
   EXPECT_EQ(hex(page.first(12)), hex("00 00 00 00 00 00 00 07  00 00 0f f4"));
   EXPECT_EQ(page.back(), std::byte{120});
 }
@@ -332,7 +339,8 @@ TEST(PagePacker, WritesOnlyZerosAfterTheLastRecord) {
     packer.take();
   }
   EXPECT_TRUE(packer.append({7, payload_of(4)}));
-  const auto page = packer.take();
+  const auto taken = packer.take();
+  const std::span<const std::byte> page = taken;
   EXPECT_EQ(page.size(), 4096U);
   EXPECT_TRUE(std::all_of(page.begin() + 24, page.end(),
                           [](std::byte byte) { return byte == std::byte{0}; }));
@@ -576,7 +584,8 @@ TEST(PageReader, ReadsBackWhatThePackerWroteInEveryFormat) {
       payload.resize((payload.size() + 3) / 4 * 4);
       written.push_back({time, hex(payload)});
     }
-    const auto page = packer.take();
+    const auto taken = packer.take();
+    const std::span<const std::byte> page = taken;
     const ReadPage read(format, Bytes(page.begin(), page.end()));
     EXPECT_EQ(read.events(), written);
     EXPECT_EQ(read.damage(), "");
