@@ -758,7 +758,8 @@ TEST_P(OpenCompressed, RefusesAFileThatEndsInsideARecordAndWarnsOfAStream) {
       EXPECT_THAT(error_of(read(file)), HasSubstr("ends inside a record"));
       Recording stream = open_bytes(made.build_stream());
       EXPECT_EQ(value_of(read(stream)), numbers(0, 3));
-      EXPECT_THAT(stream.warnings(), ElementsAre(HasSubstr("the last 58 bytes")));
+      // Where in the compressed bytes the records end is not to be told.
+      EXPECT_THAT(stream.warnings(), ElementsAre(HasSubstr("are no records")));
     }
   }
 }
