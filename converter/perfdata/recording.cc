@@ -46,6 +46,7 @@ Expected<std::vector<std::string>> thread_files(const std::string& directory) {
   if (error) return input_error("cannot read the folder: {}", error.message());
   std::sort(files.begin(), files.end());
   std::vector<std::string> paths;
+  paths.reserve(files.size());
   for (auto& [size, path] : files) paths.push_back(std::move(path));
   return paths;
 }

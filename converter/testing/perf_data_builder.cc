@@ -73,7 +73,7 @@ PerfDataBuilder& PerfDataBuilder::set_feature(Feature feature, std::vector<std::
   return *this;
 }
 
-PerfDataBuilder& PerfDataBuilder::set_tracing(TracingData tracing) {
+PerfDataBuilder& PerfDataBuilder::set_tracing(const TracingData& tracing) {
   return set_feature(Feature::kTracingData, encode_tracing_data(tracing, order_));
 }
 

@@ -67,7 +67,7 @@ class PerfDataBuilder {
   ByteOrder order() const { return order_; }
 
   PerfDataBuilder& add_attr(AttrSpec attr);
-  PerfDataBuilder& set_tracing(TracingData tracing);
+  PerfDataBuilder& set_tracing(const TracingData& tracing);
   PerfDataBuilder& set_text_feature(perfdata::Feature feature, std::string text);
   PerfDataBuilder& set_cpus(std::uint32_t available);
   /// A feature section as it is.

@@ -219,7 +219,7 @@ TEST_P(Conversions, NameTasksBySchedSwitchWhereNoRecordDoes) {
   PerfDataBuilder builder(order());
   builder.set_tracing(kernel(order())).add_attr(tracepoint(kSwitch, {1}, "sched:sched_switch"));
   builder.add_comm(5, 5, "by record", trailer_at(50, 1));
-  const auto add = [&](std::uint64_t time, Task prev, Task next) {
+  const auto add = [&](std::uint64_t time, const Task& prev, const Task& next) {
     builder.add_sample(0, sample({1, time, 0}, order(), switch_payload(order(), prev, next)));
   };
   add(100, {5, "by switch"}, {6, "sixteen letters!"});

@@ -179,7 +179,7 @@ inline Bytes full_recording(ByteOrder order) {
   tracing.kallsyms = "ffffffff81000000 T _text\n";
   tracing.printk = "0xffffffff82000000 : \"a text\"\n";
   tracing.cmdlines = "900 saved\n";
-  builder.set_tracing(std::move(tracing)).set_cpus(4);
+  builder.set_tracing(tracing).set_cpus(4);
   builder.set_text_feature(perfdata::Feature::kHostname, "box");
   builder.set_text_feature(perfdata::Feature::kOsRelease, "6.1.0");
   builder.set_text_feature(perfdata::Feature::kArch, "s390x");
