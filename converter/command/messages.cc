@@ -7,8 +7,8 @@ namespace perf2dat::command {
 namespace {
 
 std::string describe(const LeftOut& left_out) {
-  const auto samples = fmt::format("Left out {} sample{} of {}", left_out.count,
-                                   left_out.count == 1 ? "" : "s", left_out.event);
+  auto samples = fmt::format("Left out {} sample{} of {}", left_out.count,
+                             left_out.count == 1 ? "" : "s", left_out.event);
   switch (left_out.reason) {
     case LeftOut::Reason::kNotTracepoint:
       return fmt::format("{}: not a tracepoint", samples);

@@ -90,9 +90,12 @@ Expected<void> take_update(const Record& record, Description& description) {
   if (kind != kName) return {};
   const auto name = reader.text(reader.remaining());
   const auto found = description.attr_of_id.find(id);
-  if (found != description.attr_of_id.end()) {
-    description.attrs[found->second].name = name.substr(0, name.find('\0'));
-  }
+  if (found == description.attr_of_id.end()) return {};
+  auto& known = description.attrs[found->second].name;
+  const auto updated = name.substr(0, name.find('\0'));
+  if (known == updated) return {};
+  known = updated;
+  ++description.changes;
   return {};
 }
 
@@ -116,7 +119,7 @@ Expected<void> take_id_index(const Record& record, Description& description) {
   for (const std::uint64_t id : ids) {
     const std::uint64_t machine_pid = reader.u64();
     reader.skip(kGuestEntry - 8);
-    if (machine_pid != 0) description.guest_ids.insert(id);
+    if (machine_pid != 0 && description.guest_ids.insert(id).second) ++description.changes;
   }
   return {};
 }
@@ -128,9 +131,11 @@ void add_attr(Attr attr, Description& description) {
     description.attr_of_id.emplace(id, description.attrs.size());
   }
   description.attrs.push_back(std::move(attr));
+  ++description.changes;
 }
 
 Expected<void> parse_feature(Feature feature, ByteReader reader, Description& description) {
+  ++description.changes;
   switch (feature) {
     case Feature::kTracingData: {
       const std::uint64_t origin = reader.offset();

@@ -35,6 +35,8 @@ struct Description {
   std::optional<TimeSpan> sample_time;
   /// Ids whose samples come from inside a virtual machine.
   std::unordered_set<std::uint64_t> guest_ids;
+  /// How often something here became another; records may say again what is known.
+  unsigned changes = 0;
 };
 
 /// Adds an attr, and its ids to the table.

@@ -200,12 +200,12 @@ Expected<bool> Recording::describe(const Record& record, RecordStream& stream) {
     const std::uint64_t offset = stream.offset();
     P2D_ASSIGN(const auto bytes, stream.read_payload(size));
     P2D_ASSIGN(description_.tracing, parse_tracing_data(bytes, offset));
+    ++description_.changes;
     if (std::exchange(formats_from_dir_, false)) warnings_.emplace_back(kDirNotUsed);
   } else {
     P2D_ASSIGN(const bool described, parse_description(record, description_));
     if (!described) return false;
   }
-  ++generation_;
   return true;
 }
 

@@ -34,7 +34,7 @@ class Recording {
   /// What is known of the machine and the events so far. A stream tells it among its records.
   const Description& description() const { return description_; }
   /// Goes up whenever the description changes.
-  unsigned generation() const { return generation_; }
+  unsigned generation() const { return description_.changes + 1; }
 
   /// Reads the next record that is not a part of the description; false: there is none.
   Expected<bool> next(Record& record);
@@ -77,7 +77,6 @@ class Recording {
   Expected<bool> describe(const Record& record, RecordStream& stream);
 
   Description description_;
-  unsigned generation_ = 1;
   std::vector<Part> parts_;
   std::size_t part_ = 0;
   std::uint64_t size_ = 0;

@@ -77,7 +77,7 @@ PerfDataBuilder& PerfDataBuilder::set_tracing(const TracingData& tracing) {
   return set_feature(Feature::kTracingData, encode_tracing_data(tracing, order_));
 }
 
-PerfDataBuilder& PerfDataBuilder::set_text_feature(Feature feature, std::string text) {
+PerfDataBuilder& PerfDataBuilder::set_text_feature(Feature feature, std::string_view text) {
   ByteWriter out(order_);
   write_feature_string(out, text);
   return set_feature(feature, out.take());

@@ -68,7 +68,7 @@ class PerfDataBuilder {
 
   PerfDataBuilder& add_attr(AttrSpec attr);
   PerfDataBuilder& set_tracing(const TracingData& tracing);
-  PerfDataBuilder& set_text_feature(perfdata::Feature feature, std::string text);
+  PerfDataBuilder& set_text_feature(perfdata::Feature feature, std::string_view text);
   PerfDataBuilder& set_cpus(std::uint32_t available);
   /// A feature section as it is.
   PerfDataBuilder& set_feature(perfdata::Feature feature, std::vector<std::byte> content);

