@@ -187,6 +187,17 @@ TEST_P(Conversions, TakeTheLastNameInTheFileWhereNamesHaveNoTime) {
   EXPECT_EQ(cmdlines_of(builder), "5 second\n6 six\n");
 }
 
+TEST_P(Conversions, TakeANameWithoutATimeForOneThatCameWhenItWasWritten) {
+  PerfDataBuilder builder(order());
+  AttrSpec attr = tracepoint(kPing, {1}, "test:ping");
+  attr.sample_id_all = false;
+  builder.set_tracing(kernel(order())).add_attr(attr);
+  builder.add_comm(5, 5, "parent").add_sample(0, ping({1, 100, 0}));
+  // A fork tells its time itself: it is after the first name and before the second.
+  builder.add_fork(8, 5, 8, 5, 50).add_comm(8, 8, "own name");
+  EXPECT_EQ(cmdlines_of(builder), "5 parent\n8 own name\n");
+}
+
 TEST_P(Conversions, ReadTheTimeOfANameFromTheEventOfItsTrailer) {
   // The events' trailers differ: what comes after the time is 8 bytes longer in the second's.
   AttrSpec longer = tracepoint(kWakeup, {2}, "sched:sched_wakeup");
