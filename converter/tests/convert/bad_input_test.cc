@@ -660,6 +660,41 @@ TEST_P(HostileFiles, WithIdsThatAreMoreThanTheFileNeedNoMemory) {
   }
 }
 
+TEST_P(HostileFiles, ThatDescribeTheirEventsOnAndOnAreGivenUp) {
+  PerfDataBuilder builder = ping_recording(order());
+  constexpr std::uint64_t kName = 2;
+  for (int i = 0; i < 1100; ++i) {
+    ByteWriter update(order());
+    update.u64(kName).u64(1).text(i % 2 == 0 ? "one\0\0\0\0" : "another");
+    builder.add_record(78, 0, update.align(8).take()).add_finished_round();
+  }
+  builder.add_sample(0, sample({1, 100, 0}, order(), ping_payload(order(), 1, 1)));
+  EXPECT_THAT(Workshop(builder.build_stream()).error(), HasSubstr("anew more than 1000 times"));
+}
+
+TEST_P(HostileFiles, ThatSayTheSameOfTheirEventsOnAndOnConvert) {
+  PerfDataBuilder builder = ping_recording(order());
+  for (int i = 0; i < 1100; ++i) {
+    builder.add_record(69, 0, ByteWriter(order()).u64(1).u64(1).zeros(24 + 16).take());
+    builder.add_finished_round();
+  }
+  builder.add_sample(0, sample({1, 100, 0}, order(), ping_payload(order(), 1, 1)));
+  EXPECT_EQ(value_of(Workshop(builder.build_stream()).convert()).converted, 1U);
+}
+
+TEST_P(HostileFiles, WhosePagesChangeAmongTheirSamplesAreRefused) {
+  PerfDataBuilder builder = ping_recording(order());
+  builder.add_sample(0, sample({1, 100, 0}, order(), ping_payload(order(), 1, 1)));
+  TracingData changed = kernel(order());
+  changed.header_page = header_page(4);
+  Bytes formats = encode_tracing_data(changed, order());
+  formats.resize((formats.size() + 7) / 8 * 8);
+  const auto size = static_cast<std::uint32_t>(formats.size());
+  builder.add_record(66, 0, ByteWriter(order()).u32(size).u32(0).take()).add_bytes(formats);
+  builder.add_sample(0, sample({1, 200, 0}, order(), ping_payload(order(), 1, 1)));
+  EXPECT_THAT(Workshop(builder.build_stream()).error(), HasSubstr("change among its samples"));
+}
+
 TEST_P(HostileFiles, WithALongNameOfASystemDoNotMultiplyIt) {
   TracingData tracing = kernel(order());
   tracing.systems.push_back({std::string(1000000, 's'), {}});

@@ -510,6 +510,16 @@ TEST_P(OpenFolder, ReadsEmptyDataOfThreads) {
   expect_all(recording, 6);
 }
 
+TEST_P(OpenFolder, WarnsOfAFileOfAThreadThatIsMissing) {
+  write_bytes("data", with_records(0, 3).build());
+  write_part("data.0", 3, 6);
+  EXPECT_THAT(value_of(open("folder")).warnings(), IsEmpty());
+  write_part("data.2", 6, 9);
+  Recording recording = value_of(open("folder"));
+  EXPECT_EQ(value_of(read(recording)), numbers(0, 9));
+  EXPECT_THAT(recording.warnings(), ElementsAre(HasSubstr("there is no data.1")));
+}
+
 TEST_P(OpenFolder, ReadsOneStreamOfZstdForEachThread) {
   write_bytes("data", with_records(0, 30).compress(RecordType::kCompressed, 1000).build());
   for (std::uint64_t i = 0; i < 2; ++i) {
