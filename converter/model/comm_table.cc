@@ -5,6 +5,8 @@
 #include <charconv>
 #include <utility>
 
+#include "base/sort_runs.h"
+
 namespace perf2dat {
 namespace {
 
@@ -34,8 +36,7 @@ void CommTable::add_change(const TaskChange& change) {
 }
 
 void CommTable::apply_changes(std::size_t count) {
-  std::stable_sort(changes_.begin(), changes_.end(),
-                   [](const TaskChange& a, const TaskChange& b) { return a.time < b.time; });
+  sort_runs(changes_, [](const TaskChange& a, const TaskChange& b) { return a.time < b.time; });
   const auto end = changes_.begin() + static_cast<std::ptrdiff_t>(count);
   for (auto change = changes_.begin(); change != end; ++change) {
     if (!change->is_fork) {

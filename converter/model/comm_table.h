@@ -41,9 +41,12 @@ class CommTable {
   void see_switch(std::uint64_t time, std::uint32_t pid, std::string_view comm) {
     if (pid == 0) return;  // each CPU's idle task, "swapper/0", "swapper/1" and so on
     RecentSwitch& recent = recent_switches_[pid % kRecent];
-    // Behind the NUL is whatever was there before, so this is no comparison of all bytes.
+    // Behind the NUL is whatever was there before: mostly the same, too, but it does not count.
+    const auto same = [&](auto compare) {
+      return compare(recent.comm.data(), comm.data(), sizeof recent.comm) == 0;
+    };
     if (comm.size() == sizeof recent.comm && recent.pid == pid &&
-        std::strncmp(recent.comm.data(), comm.data(), sizeof recent.comm) == 0) {
+        (same(std::memcmp) || same(std::strncmp))) {
       recent.time = std::max(recent.time, time);
       return;
     }
