@@ -42,7 +42,7 @@ CpuStreams::Stream& CpuStreams::stream_of(std::uint32_t cpu) {
   return *stream;
 }
 
-Expected<void> CpuStreams::append(std::uint32_t cpu, const RingEvent& event) {
+Expected<void> CpuStreams::append_any(std::uint32_t cpu, const RingEvent& event) {
   if (cpu > kHighestCpu) return output_error("a trace.dat can't hold events of CPU {}", cpu);
   Stream& stream = stream_of(cpu);
   if (event.is_mark()) {
@@ -85,8 +85,7 @@ Expected<void> CpuStreams::append_late(std::uint32_t cpu, const RingEvent& event
 }
 
 Expected<void> CpuStreams::finish_page(Stream& stream) {
-  const auto page = stream.packer.take();
-  stream.pages.insert(stream.pages.end(), page.begin(), page.end());
+  stream.packer.finish(stream.pages);
   return stream.pages.size() < spill_size() ? Expected<void>{} : spill_pages(stream);
 }
 

@@ -45,7 +45,23 @@ class CpuStreams {
 
   /// Takes an event, or the mark of missing ones, of a CPU up to kHighestCpu. A payload that no
   /// page of kLargestPage bytes holds is an error.
-  Expected<void> append(std::uint32_t cpu, const RingEvent& event);
+  Expected<void> append(std::uint32_t cpu, const RingEvent& event) {
+    return append_in_order(cpu, event) ? Expected<void>{} : append_any(cpu, event);
+  }
+
+  /// Takes the usual event, which comes in order and finds room on its CPU's page, in little time.
+  /// False: it is not that, `append()` it.
+  bool append_in_order(std::uint32_t cpu, const RingEvent& event) {
+    if (cpu >= by_cpu_.size() || by_cpu_[cpu] == nullptr || event.is_mark()) return false;
+    Stream& stream = *by_cpu_[cpu];
+    // An open page tells that there was an event, and that the last one was not too large for it.
+    if (event.time < stream.last_time || stream.last_is_large || stream.packer.empty()) {
+      return false;
+    }
+    if (!stream.packer.append(event)) return false;
+    stream.last_time = event.time;
+    return true;
+  }
 
   /// How many CPUs have events.
   std::uint32_t cpus() const { return cpus_; }
@@ -81,6 +97,7 @@ class CpuStreams {
     std::size_t at;  // in late_bytes_
   };
 
+  Expected<void> append_any(std::uint32_t cpu, const RingEvent& event);
   Stream& stream_of(std::uint32_t cpu);
   Expected<void> append_late(std::uint32_t cpu, const RingEvent& event);
   Expected<void> finish_page(Stream& stream);

@@ -31,7 +31,8 @@ class PageSink {
 
   Expected<void> append_page(std::span<const std::byte> page) {
     if (!packer_.empty()) P2D_TRY(finish_page());
-    return write(page);
+    pages_.insert(pages_.end(), page.begin(), page.end());
+    return flush_full();
   }
 
   std::uint64_t pending_missed() const { return packer_.pending_missed(); }
@@ -44,12 +45,12 @@ class PageSink {
   }
 
  private:
-  Expected<void> finish_page() { return write(packer_.take()); }
-
-  Expected<void> write(std::span<const std::byte> page) {
-    pages_.insert(pages_.end(), page.begin(), page.end());
-    return pages_.size() < kWriteSize ? Expected<void>{} : flush();
+  Expected<void> finish_page() {
+    packer_.finish(pages_);
+    return flush_full();
   }
+
+  Expected<void> flush_full() { return pages_.size() < kWriteSize ? Expected<void>{} : flush(); }
 
   Expected<void> flush() {
     P2D_TRY(out_.write_at(offset_, pages_));

@@ -64,34 +64,37 @@ bool PagePacker::append(const RingEvent& event) {
     at += 4;
   }
   if (!event.payload.empty()) std::memcpy(at, event.payload.data(), event.payload.size());
+  std::memset(at + event.payload.size(), 0, payload - event.payload.size());
   used_ = end;
   last_time_ = event.time;
   return true;
 }
 
-std::vector<std::byte> PagePacker::take() {
-  const std::size_t end = empty() ? format_.header_size() : used_;
-  reserve(format_.page_size);
-  std::uint64_t commit = end - format_.header_size();
+void PagePacker::finish(std::vector<std::byte>& pages) {
+  const std::size_t begin = pages.size();
+  pages.insert(pages.end(), page_.begin(), page_.begin() + static_cast<std::ptrdiff_t>(used_));
+  pages.resize(begin + format_.page_size);
+
   const auto put_long = [&](std::size_t at, std::uint64_t value) {
+    std::byte* const to = pages.data() + begin + at;
     if (format_.commit_size == 8) {
-      store(page_.data() + at, value, format_.order);
+      store(to, value, format_.order);
     } else {
-      store(page_.data() + at, static_cast<std::uint32_t>(value), format_.order);
+      store(to, static_cast<std::uint32_t>(value), format_.order);
     }
   };
+  std::uint64_t commit = used_ - format_.header_size();
   if (missed_ != 0) {
     commit |= kCommitMissedEvents;
     const std::uint64_t largest = format_.commit_size == 8 ? kUnknownNumber - 1 : 0xffffffffU;
-    if (missed_ <= largest && end + format_.commit_size <= format_.page_size) {
+    if (missed_ <= largest && used_ + format_.commit_size <= format_.page_size) {
       commit |= kCommitMissedStored;
-      put_long(end, missed_);
+      put_long(used_, missed_);
     }
     missed_ = 0;
   }
   put_long(8, commit);
   used_ = 0;
-  return std::exchange(page_, {});
 }
 
 PageReader::PageReader(PageFormat format, std::span<const std::byte> page)

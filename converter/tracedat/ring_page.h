@@ -92,7 +92,7 @@ class PagePacker {
  public:
   explicit PagePacker(PageFormat format) : format_(format) {}
 
-  /// Appends an event. False: the page has no room for it; `take()` the page and append again.
+  /// Appends an event. False: the page has no room for it; `finish()` the page and append again.
   /// An event whose payload is at most `format.largest_payload()` fits an empty page, and so does a
   /// mark, which goes with the page that begins after it. `event.time` is not before the time of
   /// the event appended last.
@@ -104,18 +104,17 @@ class PagePacker {
   /// Events that are missing since the last one, with none after them yet.
   std::uint64_t pending_missed() const { return empty() ? missed_ : 0; }
 
-  /// The finished page, `page_size` bytes. The packer is empty afterwards.
-  std::vector<std::byte> take();
+  /// Adds the page, `page_size` bytes, to `pages`. Not for an empty one; it is empty afterwards.
+  void finish(std::vector<std::byte>& pages);
 
  private:
   void reserve(std::size_t size);
   void put(std::byte* at, std::uint32_t word) const { store(at, word, format_.order); }
 
   PageFormat format_;
-  // Grows with its content: thousands of CPUs with an event each must not cost a page each. All
-  // behind used_ is zeros.
+  // Grows with its content: thousands of CPUs with an event each must not cost a page each.
   std::vector<std::byte> page_;
-  std::size_t used_ = 0;  // bytes; 0: there is no event
+  std::size_t used_ = 0;  // bytes, behind which anything may be; 0: there is no event
   std::uint64_t last_time_ = 0;
   std::uint64_t missed_ = 0;  // before the page's first event
 };

@@ -17,6 +17,7 @@
 #include "testing/expected.h"
 #include "testing/files.h"
 #include "testing/limits.h"
+#include "testing/pages.h"
 #include "tracedat/reader.h"
 
 namespace perf2dat::tracedat {
@@ -24,6 +25,7 @@ namespace {
 
 using perf2dat::testing::error_of;
 using perf2dat::testing::FileSizeLimit;
+using perf2dat::testing::finish;
 using perf2dat::testing::MemoryLimit;
 using perf2dat::testing::TemporaryDirectory;
 using perf2dat::testing::value_of;
@@ -124,7 +126,7 @@ TEST_F(CpuStreamsTest, WritesEventsThatAreInOrderAsThePackerPacksThem) {
     PagePacker packer(format);
     std::vector<std::byte> expected;
     const auto take = [&] {
-      const auto page = packer.take();
+      const auto page = finish(packer);
       expected.insert(expected.end(), page.begin(), page.end());
     };
     for (std::uint32_t i = 0; i < 5000; ++i) {

@@ -11,11 +11,13 @@
 
 #include "testing/expected.h"
 #include "testing/files.h"
+#include "testing/pages.h"
 
 namespace perf2dat::tracedat {
 namespace {
 
 using perf2dat::testing::error_of;
+using perf2dat::testing::finish;
 using perf2dat::testing::TemporaryDirectory;
 using perf2dat::testing::value_of;
 using ::testing::HasSubstr;
@@ -35,7 +37,7 @@ class PageMergerTest : public ::testing::Test {
       EXPECT_TRUE(packer.append({times.front(), {}, missed}));
     }
     for (const std::uint64_t time : times) EXPECT_TRUE(packer.append({time, bytes_of("page")}));
-    const auto page = packer.take();
+    const auto page = finish(packer);
     pages_.emplace_back(page.begin(), page.end());
     stream_.pages.push_back({value_of(file_.append(page)), page.size()});
   }

@@ -14,6 +14,7 @@
 
 #include "testing/byte_orders.h"
 #include "testing/expected.h"
+#include "testing/pages.h"
 
 namespace perf2dat::tracedat {
 namespace {
@@ -21,6 +22,7 @@ namespace {
 using perf2dat::testing::both_orders;
 using perf2dat::testing::ByteOrderTest;
 using perf2dat::testing::error_of;
+using perf2dat::testing::finish;
 using perf2dat::testing::order_name;
 using perf2dat::testing::value_of;
 using ::testing::ElementsAre;
@@ -158,7 +160,7 @@ class File {
     for (const auto& [time, payload] : events) {
       EXPECT_TRUE(packer.append({time, std::as_bytes(std::span(payload))}));
     }
-    const auto page = packer.take();
+    const auto page = finish(packer);
     bytes_.insert(bytes_.end(), page.begin(), page.end());
   }
 

@@ -11,9 +11,12 @@
 #include <string_view>
 #include <vector>
 
+#include "testing/pages.h"
+
 namespace perf2dat::tracedat {
 namespace {
 
+using perf2dat::testing::finish;
 using Bytes = std::vector<std::byte>;
 
 constexpr PageFormat kLittle8{ByteOrder::kLittle, 4096, 8};
@@ -63,7 +66,7 @@ std::string page_with_delta(PageFormat format, std::uint64_t delta) {
   PagePacker packer(format);
   EXPECT_TRUE(packer.append({7, payload}));
   EXPECT_TRUE(packer.append({7 + delta, payload}));
-  return used(packer.take());
+  return used(finish(packer));
 }
 
 /// The first two words of the record of an event that is alone on its page.
@@ -71,7 +74,7 @@ std::string record_begin(PageFormat format, std::size_t payload_size) {
   const Bytes payload = payload_of(payload_size);
   PagePacker packer(format);
   EXPECT_TRUE(packer.append({7, payload}));
-  return hex(std::span<const std::byte>(packer.take()).subspan(format.header_size(), 8));
+  return hex(std::span<const std::byte>(finish(packer)).subspan(format.header_size(), 8));
 }
 
 TEST(RecordWord, HasTypeLenInItsLowBitsInLittleEndianPages) {
@@ -93,7 +96,7 @@ TEST(PagePacker, BeginsAPageWithItsFirstEventsTimeAndTheLengthOfItsRecords) {
   const auto packed = [&](PageFormat format) {
     PagePacker packer(format);
     EXPECT_TRUE(packer.append({0x1122334455667788, payload}));
-    return used(packer.take());
+    return used(finish(packer));
   };
   EXPECT_EQ(packed(kLittle8), hex("88 77 66 55 44 33 22 11  08 00 00 00 00 00 00 00"
                                   "01 00 00 00 de ad be ef"));
@@ -109,7 +112,7 @@ TEST(PagePacker, MakesPagesOfTheFormatsSize) {
   for (const std::uint32_t size : {4096U, 65536U}) {
     PagePacker packer({ByteOrder::kLittle, size, 8});
     EXPECT_TRUE(packer.append({1, payload_of(4)}));
-    EXPECT_EQ(packer.take().size(), size);
+    EXPECT_EQ(finish(packer).size(), size);
   }
 }
 
@@ -129,7 +132,7 @@ TEST(PagePacker, WritesADeltaFromTheEventBeforeNotFromThePagesTime) {
   const Bytes payload = from_hex("ee ee ee ee");
   PagePacker packer(kLittle4);
   for (const std::uint64_t time : {10, 11, 13}) EXPECT_TRUE(packer.append({time, payload}));
-  EXPECT_EQ(used(std::span<const std::byte>(packer.take()).subspan(12)),
+  EXPECT_EQ(used(std::span<const std::byte>(finish(packer)).subspan(12)),
             hex("01 00 00 00 ee ee ee ee  21 00 00 00 ee ee ee ee  41 00 00 00 ee ee ee ee"));
 }
 
@@ -175,11 +178,11 @@ TEST(PagePacker, WantsANewPageForAnEventThatIs2To59NsLater) {
   EXPECT_TRUE(packer.append({7, payload}));
   constexpr std::uint64_t kTime = 7 + (1ULL << 59U);
   EXPECT_FALSE(packer.append({kTime, payload}));
-  EXPECT_EQ(used(packer.take()), hex("07 00 00 00 00 00 00 00  08 00 00 00"
-                                     "01 00 00 00 ee ee ee ee"));
+  EXPECT_EQ(used(finish(packer)), hex("07 00 00 00 00 00 00 00  08 00 00 00"
+                                      "01 00 00 00 ee ee ee ee"));
   EXPECT_TRUE(packer.append({kTime, payload}));
-  EXPECT_EQ(used(packer.take()), hex("07 00 00 00 00 00 00 08  08 00 00 00"
-                                     "01 00 00 00 ee ee ee ee"));
+  EXPECT_EQ(used(finish(packer)), hex("07 00 00 00 00 00 00 08  08 00 00 00"
+                                      "01 00 00 00 ee ee ee ee"));
 }
 
 TEST(PagePacker, CountsTheWordsOfAPayloadOfUpTo112BytesInTypeLen) {
@@ -188,7 +191,7 @@ TEST(PagePacker, CountsTheWordsOfAPayloadOfUpTo112BytesInTypeLen) {
     const Bytes payload = payload_of(std::size_t{words} * 4);
     PagePacker little(kLittle8);
     EXPECT_TRUE(little.append({7, payload}));
-    auto taken = little.take();
+    auto taken = finish(little);
     std::span<const std::byte> page = taken;
     EXPECT_EQ(page[8], std::byte(4 + words * 4));
     EXPECT_EQ(hex(page.subspan(16, 4)), hex(fmt::format("{:02x} 00 00 00", words)));
@@ -196,7 +199,7 @@ TEST(PagePacker, CountsTheWordsOfAPayloadOfUpTo112BytesInTypeLen) {
 
     PagePacker big(kBig8);
     EXPECT_TRUE(big.append({7, payload}));
-    taken = big.take();
+    taken = finish(big);
     page = taken;
     EXPECT_EQ(page[15], std::byte(4 + words * 4));
     EXPECT_EQ(hex(page.subspan(16, 4)), hex(fmt::format("{:02x} 00 00 00", words << 3U)));
@@ -215,7 +218,7 @@ TEST(PagePacker, PutsAPayloadOf116BytesAfterItsLengthWord) {
   const Bytes payload = payload_of(116);
   PagePacker packer(kLittle8);
   EXPECT_TRUE(packer.append({7, payload}));
-  const auto taken = packer.take();
+  const auto taken = finish(packer);
   const std::span<const std::byte> page = taken;
   EXPECT_EQ(hex(page.first(16)), hex("07 00 00 00 00 00 00 00  7c 00 00 00 00 00 00 00"));
   EXPECT_EQ(used(page.subspan(24)), hex(payload));
@@ -226,12 +229,12 @@ TEST(PagePacker, WritesTheDeltaOfALongRecordIntoItsFirstWord) {
   PagePacker little(kLittle4);
   EXPECT_TRUE(little.append({7, payload}));
   EXPECT_TRUE(little.append({12, payload}));
-  EXPECT_EQ(hex(std::span<const std::byte>(little.take()).subspan(12 + 208, 8)),
+  EXPECT_EQ(hex(std::span<const std::byte>(finish(little)).subspan(12 + 208, 8)),
             hex("a0 00 00 00 cc 00 00 00"));
   PagePacker big(kBig4);
   EXPECT_TRUE(big.append({7, payload}));
   EXPECT_TRUE(big.append({12, payload}));
-  EXPECT_EQ(hex(std::span<const std::byte>(big.take()).subspan(12 + 208, 8)),
+  EXPECT_EQ(hex(std::span<const std::byte>(finish(big)).subspan(12 + 208, 8)),
             hex("00 00 00 05 00 00 00 cc"));
 }
 
@@ -240,9 +243,9 @@ TEST(PagePacker, FillsAPayloadUpWithZerosToAWholeWord) {
   PagePacker packer(kLittle4);
   EXPECT_TRUE(packer.append({7, payload}));
   EXPECT_TRUE(packer.append({7, payload}));
-  EXPECT_EQ(used(packer.take()), hex("07 00 00 00 00 00 00 00  18 00 00 00"
-                                     "02 00 00 00 11 22 33 44 55 00 00 00"
-                                     "02 00 00 00 11 22 33 44 55 00 00 00"));
+  EXPECT_EQ(used(finish(packer)), hex("07 00 00 00 00 00 00 00  18 00 00 00"
+                                      "02 00 00 00 11 22 33 44 55 00 00 00"
+                                      "02 00 00 00 11 22 33 44 55 00 00 00"));
 }
 
 TEST(PagePacker, CountsTheZerosThatFillAPayloadUp) {
@@ -255,8 +258,8 @@ TEST(PagePacker, CountsTheZerosThatFillAPayloadUp) {
 TEST(PagePacker, WritesAnEmptyPayloadAsALengthWordOnly) {
   PagePacker packer(kLittle4);
   EXPECT_TRUE(packer.append({7, {}}));
-  EXPECT_EQ(used(packer.take()), hex("07 00 00 00 00 00 00 00  08 00 00 00"
-                                     "00 00 00 00 04 00 00 00"));
+  EXPECT_EQ(used(finish(packer)), hex("07 00 00 00 00 00 00 00  08 00 00 00"
+                                      "00 00 00 00 04 00 00 00"));
 }
 
 TEST(PagePacker, TakesAnEventThatFillsThePageToItsLastByte) {
@@ -266,7 +269,7 @@ TEST(PagePacker, TakesAnEventThatFillsThePageToItsLastByte) {
   EXPECT_TRUE(packer.append({7, first}));
   EXPECT_FALSE(packer.append({8, payload_of(69)}));
   EXPECT_TRUE(packer.append({8, payload_of(68)}));
-  const auto taken = packer.take();
+  const auto taken = finish(packer);
   const std::span<const std::byte> page = taken;
   EXPECT_EQ(hex(page.first(16)), hex("07 00 00 00 00 00 00 00  f0 0f 00 00 00 00 00 00"));
   EXPECT_EQ(page.back(), std::byte{68});
@@ -280,7 +283,7 @@ TEST(PagePacker, CountsATimeExtendWhenItLooksForRoom) {
   EXPECT_TRUE(packer.append({7, first}));
   EXPECT_FALSE(packer.append({kLater, payload_of(61)}));
   EXPECT_TRUE(packer.append({kLater, payload_of(60)}));
-  EXPECT_EQ(packer.take().back(), std::byte{60});
+  EXPECT_EQ(finish(packer).back(), std::byte{60});
 }
 
 TEST(PagePacker, CountsALengthWordWhenItLooksForRoom) {
@@ -289,7 +292,7 @@ TEST(PagePacker, CountsALengthWordWhenItLooksForRoom) {
   EXPECT_TRUE(packer.append({7, payload_of(3948)}));
   EXPECT_FALSE(packer.append({7, payload_of(121)}));
   EXPECT_TRUE(packer.append({7, payload_of(120)}));
-  const auto taken = packer.take();
+  const auto taken = finish(packer);
   const std::span<const std::byte> page = taken;
   EXPECT_EQ(hex(page.first(12)), hex("00 00 00 00 00 00 00 07  00 00 0f f4"));
   EXPECT_EQ(page.back(), std::byte{120});
@@ -304,7 +307,7 @@ TEST(PagePacker, TakesTheLargestPayloadOntoAnEmptyPage) {
     EXPECT_FALSE(packer.append({7, payload_of(format.largest_payload() + 1)}));
     EXPECT_TRUE(packer.empty());
     EXPECT_TRUE(packer.append({7, payload_of(format.largest_payload())}));
-    EXPECT_NE(packer.take().back(), std::byte{0});
+    EXPECT_NE(finish(packer).back(), std::byte{0});
   }
 }
 
@@ -314,8 +317,8 @@ TEST(PagePacker, LeavesThePageAsItWasWhenAnEventDoesNotFit) {
   EXPECT_TRUE(packer.append({7, payload}));
   EXPECT_FALSE(packer.append({1ULL << 40U, payload_of(4072)}));
   EXPECT_TRUE(packer.append({8, payload}));
-  EXPECT_EQ(used(packer.take()), hex("07 00 00 00 00 00 00 00  10 00 00 00"
-                                     "01 00 00 00 ee ee ee ee  21 00 00 00 ee ee ee ee"));
+  EXPECT_EQ(used(finish(packer)), hex("07 00 00 00 00 00 00 00  10 00 00 00"
+                                      "01 00 00 00 ee ee ee ee  21 00 00 00 ee ee ee ee"));
 }
 
 TEST(PagePacker, BeginsThePageAfterAFullOneWithADeltaOfZero) {
@@ -323,12 +326,12 @@ TEST(PagePacker, BeginsThePageAfterAFullOneWithADeltaOfZero) {
   PagePacker packer(kLittle4);
   EXPECT_TRUE(packer.append({7, payload_of(4076)}));
   EXPECT_FALSE(packer.append({9, payload}));
-  packer.take();
+  finish(packer);
   EXPECT_TRUE(packer.empty());
   EXPECT_TRUE(packer.append({9, payload}));
   EXPECT_FALSE(packer.empty());
-  EXPECT_EQ(used(packer.take()), hex("09 00 00 00 00 00 00 00  08 00 00 00"
-                                     "01 00 00 00 ee ee ee ee"));
+  EXPECT_EQ(used(finish(packer)), hex("09 00 00 00 00 00 00 00  08 00 00 00"
+                                      "01 00 00 00 ee ee ee ee"));
 }
 
 TEST(PagePacker, WritesOnlyZerosAfterTheLastRecord) {
@@ -336,20 +339,14 @@ TEST(PagePacker, WritesOnlyZerosAfterTheLastRecord) {
   for (int page = 0; page < 3; ++page) {
     // Full pages before it leave nothing in one that is nearly empty.
     EXPECT_TRUE(packer.append({7, payload_of(4072)}));
-    packer.take();
+    finish(packer);
   }
   EXPECT_TRUE(packer.append({7, payload_of(4)}));
-  const auto taken = packer.take();
+  const auto taken = finish(packer);
   const std::span<const std::byte> page = taken;
   EXPECT_EQ(page.size(), 4096U);
   EXPECT_TRUE(std::all_of(page.begin() + 24, page.end(),
                           [](std::byte byte) { return byte == std::byte{0}; }));
-}
-
-TEST(PagePacker, MakesAPageWithoutRecordsWhenThereIsNoEvent) {
-  PagePacker packer(kBig8);
-  EXPECT_EQ(packer.take().size(), 4096U);
-  EXPECT_EQ(used(packer.take()), "");
 }
 
 // Pages to be read are written by hand too.
@@ -584,7 +581,7 @@ TEST(PageReader, ReadsBackWhatThePackerWroteInEveryFormat) {
       payload.resize((payload.size() + 3) / 4 * 4);
       written.push_back({time, hex(payload)});
     }
-    const auto taken = packer.take();
+    const auto taken = finish(packer);
     const std::span<const std::byte> page = taken;
     const ReadPage read(format, Bytes(page.begin(), page.end()));
     EXPECT_EQ(read.events(), written);

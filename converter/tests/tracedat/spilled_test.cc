@@ -12,11 +12,13 @@
 
 #include "testing/expected.h"
 #include "testing/files.h"
+#include "testing/pages.h"
 
 namespace perf2dat::tracedat {
 namespace {
 
 using perf2dat::testing::error_of;
+using perf2dat::testing::finish;
 using perf2dat::testing::TemporaryDirectory;
 using perf2dat::testing::value_of;
 using ::testing::ElementsAre;
@@ -41,7 +43,7 @@ class SpilledTest : public ::testing::Test {
   std::uint64_t append_page(std::uint64_t time) {
     PagePacker packer(kFormat);
     EXPECT_TRUE(packer.append({time, bytes_of("abcd")}));
-    return value_of(file_.append(packer.take()));
+    return value_of(file_.append(finish(packer)));
   }
 
  private:
