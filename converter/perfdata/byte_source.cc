@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "perfdata/byte_source.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,6 +29,13 @@ Expected<std::uint64_t> FileSource::skip(std::uint64_t size) {
   offset_ += size;
   left_ -= size;
   return size;
+}
+
+PipeSource::PipeSource(FileDescriptor fd) : fd_(std::move(fd)) {
+  // A pipe of 64 KiB has writer and reader wait for each other all the time. What is no pipe, or
+  // may not grow, is read as it is.
+  constexpr int kPipeSize = 1 << 20;
+  ::fcntl(fd_.get(), F_SETPIPE_SZ, kPipeSize);
 }
 
 Expected<std::size_t> PipeSource::read(std::span<std::byte> into) {

@@ -24,6 +24,9 @@ class ByteSource {
 
   /// Passes over bytes; returns how many there were, fewer only at the end.
   virtual Expected<std::uint64_t> skip(std::uint64_t size) = 0;
+
+  /// It may take any time until somebody writes what is to be read.
+  virtual bool may_wait() const = 0;
 };
 
 /// A part of a file.
@@ -34,6 +37,7 @@ class FileSource : public ByteSource {
 
   Expected<std::size_t> read(std::span<std::byte> into) override;
   Expected<std::uint64_t> skip(std::uint64_t size) override;
+  bool may_wait() const override { return false; }
 
  private:
   const InputFile& file_;
@@ -44,10 +48,11 @@ class FileSource : public ByteSource {
 /// Whatever a descriptor delivers: a pipe, a FIFO, a socket.
 class PipeSource : public ByteSource {
  public:
-  explicit PipeSource(FileDescriptor fd) : fd_(std::move(fd)) {}
+  explicit PipeSource(FileDescriptor fd);
 
   Expected<std::size_t> read(std::span<std::byte> into) override;
   Expected<std::uint64_t> skip(std::uint64_t size) override;
+  bool may_wait() const override { return true; }
 
  private:
   FileDescriptor fd_;

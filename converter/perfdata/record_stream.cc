@@ -7,57 +7,54 @@
 namespace perf2dat::perfdata {
 namespace {
 
-// Small enough for the processor's cache, large enough that a system call per buffer is nothing.
-constexpr std::size_t kBufferSize = 256U << 10U;
-static_assert(kBufferSize >= 2 * kLargestRecord);
+// Of what comes out of compressed records: small enough for the processor's cache.
+constexpr std::size_t kInnerSize = 256U << 10U;
+static_assert(kInnerSize >= 2 * kLargestRecord);
+static_assert(ReadAhead::kHeadroom >= kLargestRecord);
 
 }  // namespace
 
 RecordStream::RecordStream(std::unique_ptr<ByteSource> source, ByteOrder order,
                            std::uint64_t offset, StreamEnd end)
-    : source_(std::move(source)), order_(order), end_(end) {
-  outer_.bytes.resize(kBufferSize);
-  outer_.start = offset;
+    : source_(std::make_unique<ReadAhead>(std::move(source))), order_(order), end_(end) {
+  outer_.end = offset;
 }
 
-std::span<std::byte> RecordStream::Buffer::make_room() {
-  std::memmove(bytes.data(), bytes.data() + position, buffered());
-  start += position;
-  filled -= position;
-  position = 0;
-  return std::span(bytes).subspan(filled);
-}
-
+// What is left, which is less than a record, moves to the front of the next chunk.
 Expected<void> RecordStream::refill() {
-  const auto room = outer_.make_room();
-  P2D_ASSIGN(const std::size_t done, source_->read(room));
-  outer_.filled += done;
-  at_end_ = done < room.size();
+  const auto rest = outer_.bytes;
+  P2D_ASSIGN(const auto chunk, source_->next());
+  at_end_ = chunk.empty();
+  if (at_end_) return {};
+  std::byte* const begin = chunk.data() - rest.size();
+  std::memcpy(begin, rest.data(), rest.size());
+  outer_.bytes = {begin, rest.size() + chunk.size()};
+  outer_.end += chunk.size();
   return {};
 }
 
 Failure RecordStream::damaged(const Buffer& buffer) const {
-  if (buffer.buffered() < kRecordHeaderSize) {
+  if (buffer.bytes.size() < kRecordHeaderSize) {
     return input_error("the record at offset {:#x} ends after {} bytes, inside its header",
-                       buffer.offset(), buffer.buffered());
+                       buffer.offset(), buffer.bytes.size());
   }
-  const std::byte* const header = buffer.bytes.data() + buffer.position;
+  const std::byte* const header = buffer.bytes.data();
   const std::size_t size = load<std::uint16_t>(header + 6, order_);
   if (size < kRecordHeaderSize) {
     return input_error("the record at offset {:#x} has {} bytes, fewer than its own header",
                        buffer.offset(), size);
   }
   return input_error("the record of {} bytes at offset {:#x} reaches beyond the data's end {:#x}",
-                     size, buffer.offset(), buffer.offset() + buffer.buffered());
+                     size, buffer.offset(), buffer.end);
 }
 
 // All that is left cannot be a record.
 Expected<bool> RecordStream::end_of_stream() {
-  if (outer_.buffered() == 0) return false;
+  if (outer_.bytes.empty()) return false;
   if (end_ == StreamEnd::kExact) return damaged(outer_);
   const std::uint64_t offset = outer_.offset();
-  std::uint64_t size = outer_.buffered();
-  outer_.position = outer_.filled;
+  const std::uint64_t size = outer_.bytes.size();
+  outer_.bytes = {};
   P2D_ASSIGN(const std::uint64_t rest, source_->skip(~0ULL));
   leftover_ = Leftover{offset, size + rest};
   at_end_ = true;
@@ -89,13 +86,14 @@ Expected<bool> RecordStream::next_inner(Record& record) {
                            compressed_offset_);
       case Parsed::kNeedsMore: {
         if (!in_compressed_) return false;
-        const auto room = inner_.make_room();
+        std::copy(inner_.bytes.begin(), inner_.bytes.end(), inner_storage_.begin());
+        const auto room = std::span(inner_storage_).subspan(inner_.bytes.size());
         const auto done = decompressor_->read(room);
         if (!done) {
           return input_error("the compressed record at offset {:#x} is damaged: {}",
                              compressed_offset_, done.error().message);
         }
-        inner_.filled += *done;
+        inner_.bytes = std::span(inner_storage_).first(inner_.bytes.size() + *done);
         // A record may go on in the next compressed one.
         in_compressed_ = *done == room.size();
       }
@@ -104,6 +102,17 @@ Expected<bool> RecordStream::next_inner(Record& record) {
 }
 
 Expected<bool> RecordStream::next(Record& record) {
+  P2D_ASSIGN(const bool found, find_next(record));
+  if (!found) {
+    source_.reset();
+    decompressor_.reset();
+    std::vector<std::byte>().swap(inner_storage_);
+    inner_.bytes = {};
+  }
+  return found;
+}
+
+Expected<bool> RecordStream::find_next(Record& record) {
   for (;;) {
     if (decompressor_) {
       P2D_ASSIGN(const bool found, next_inner(record));
@@ -111,7 +120,7 @@ Expected<bool> RecordStream::next(Record& record) {
     }
     P2D_ASSIGN(const bool found, next_outer(record));
     if (!found) {
-      if (inner_.buffered() == 0) return false;
+      if (inner_.bytes.empty()) return false;
       if (end_ == StreamEnd::kExact) {
         return input_error("the last compressed record at offset {:#x} ends inside a record",
                            compressed_offset_);
@@ -131,7 +140,7 @@ Expected<bool> RecordStream::next(Record& record) {
     }
     if (!decompressor_) {
       decompressor_.emplace();
-      inner_.bytes.resize(kBufferSize);
+      inner_storage_.resize(kInnerSize);
     }
     decompressor_->feed(compressed);
     in_compressed_ = true;
@@ -146,12 +155,13 @@ Expected<bool> RecordStream::skip_payload(const Record& record) {
                        record.offset, kRecordHeaderSize + record.body.size());
   }
   const auto size = load<std::uint64_t>(record.body.data(), order_);
-  const auto buffered = static_cast<std::size_t>(std::min<std::uint64_t>(size, outer_.buffered()));
-  outer_.position += buffered;
+  const auto buffered =
+      static_cast<std::size_t>(std::min<std::uint64_t>(size, outer_.bytes.size()));
+  outer_.drop(buffered);
   const std::uint64_t wanted = size - buffered;
   if (wanted == 0) return true;
   P2D_ASSIGN(const std::uint64_t done, source_->skip(wanted));
-  outer_.start += done;
+  outer_.end += done;
   if (done == wanted) return true;
   if (end_ == StreamEnd::kOpen) {
     leftover_ = Leftover{record.offset, outer_.offset() - record.offset};
@@ -167,18 +177,15 @@ Expected<std::vector<std::byte>> RecordStream::read_payload(std::uint64_t size) 
   std::vector<std::byte> payload;
   // Piece by piece: a size that the source cannot fill must not be allocated.
   while (payload.size() < size) {
-    if (outer_.buffered() == 0) {
-      if (at_end_) {
-        return input_error("{} bytes expected at offset {:#x}, but there are {}", size, offset,
-                           payload.size());
-      }
-      P2D_TRY(refill());
+    if (outer_.bytes.empty()) P2D_TRY(refill());
+    if (at_end_) {
+      return input_error("{} bytes expected at offset {:#x}, but there are {}", size, offset,
+                         payload.size());
     }
-    const auto part =
-        static_cast<std::size_t>(std::min<std::uint64_t>(size - payload.size(), outer_.buffered()));
-    const auto from = outer_.bytes.begin() + static_cast<std::ptrdiff_t>(outer_.position);
-    payload.insert(payload.end(), from, from + static_cast<std::ptrdiff_t>(part));
-    outer_.position += part;
+    const auto part = outer_.bytes.first(static_cast<std::size_t>(
+        std::min<std::uint64_t>(size - payload.size(), outer_.bytes.size())));
+    payload.insert(payload.end(), part.begin(), part.end());
+    outer_.drop(part.size());
   }
   return payload;
 }

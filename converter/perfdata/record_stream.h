@@ -13,6 +13,7 @@
 #include "perfdata/byte_source.h"
 #include "perfdata/decompressor.h"
 #include "perfdata/layout.h"
+#include "perfdata/read_ahead.h"
 
 namespace perf2dat::perfdata {
 
@@ -30,7 +31,7 @@ enum class StreamEnd {
            ///< a record ends the stream, and `leftover()` tells
 };
 
-/// Reads through a source with buffers of fixed size. Compressed records are passed on as the
+/// Reads a source with buffers of fixed size. Compressed records are passed on as the
 /// records that are in them.
 class RecordStream {
  public:
@@ -38,16 +39,17 @@ class RecordStream {
   RecordStream(std::unique_ptr<ByteSource> source, ByteOrder order, std::uint64_t offset,
                StreamEnd end);
 
-  /// Reads the next record into `record`; false: there is none.
+  /// Reads the next record into `record`; false: there is none. Then all memory is given back: a
+  /// recording may have thousands of streams.
   Expected<bool> next(Record& record);
 
   /// The same for the usual case, that a whole record of what happened is in the buffer. False: ask
   /// `next()`.
   bool next_buffered(Record& record) {
     if (decompressor_) return false;
-    const std::size_t position = outer_.position;
+    const auto bytes = outer_.bytes;
     if (parse(outer_, record) == Parsed::kRecord && is_plain(record.type)) return true;
-    outer_.position = position;
+    outer_.bytes = bytes;
     return false;
   }
 
@@ -67,14 +69,11 @@ class RecordStream {
  private:
   /// Bytes of which whole records are taken off the front.
   struct Buffer {
-    std::vector<std::byte> bytes;
-    std::uint64_t start = 0;  // of bytes[0] in the file
-    std::size_t position = 0;
-    std::size_t filled = 0;
+    std::span<std::byte> bytes;
+    std::uint64_t end = 0;  // the place in the file behind the last of them
 
-    std::size_t buffered() const { return filled - position; }
-    std::uint64_t offset() const { return start + position; }
-    std::span<std::byte> make_room();
+    std::uint64_t offset() const { return end - bytes.size(); }
+    void drop(std::size_t size) { bytes = bytes.subspan(size); }
   };
   enum class Parsed { kRecord, kNeedsMore, kImpossible };
 
@@ -86,20 +85,21 @@ class RecordStream {
   static bool is_plain(RecordType type) { return type < RecordType::kHeaderAttr; }
 
   Parsed parse(Buffer& buffer, Record& record) const {
-    if (buffer.buffered() < kRecordHeaderSize) return Parsed::kNeedsMore;
-    const std::byte* const header = buffer.bytes.data() + buffer.position;
+    if (buffer.bytes.size() < kRecordHeaderSize) return Parsed::kNeedsMore;
+    const std::byte* const header = buffer.bytes.data();
     const auto type = load<std::uint32_t>(header, order_);
     const std::size_t size = load<std::uint16_t>(header + 6, order_);
     if (size < kRecordHeaderSize) return Parsed::kImpossible;
     if (end_ == StreamEnd::kOpen && type >= kImpossibleType) return Parsed::kImpossible;
-    if (buffer.buffered() < size) return Parsed::kNeedsMore;
+    if (buffer.bytes.size() < size) return Parsed::kNeedsMore;
     record.type = static_cast<RecordType>(type);
     record.misc = load<std::uint16_t>(header + 4, order_);
     record.offset = buffer.offset();
     record.body = std::span<const std::byte>(header + kRecordHeaderSize, size - kRecordHeaderSize);
-    buffer.position += size;
+    buffer.drop(size);
     return Parsed::kRecord;
   }
+  Expected<bool> find_next(Record& record);
   Expected<bool> next_outer(Record& record);
   Expected<bool> next_inner(Record& record);
   Expected<void> refill();
@@ -107,12 +107,13 @@ class RecordStream {
   Expected<bool> end_of_stream();
   Failure damaged(const Buffer& buffer) const;
 
-  std::unique_ptr<ByteSource> source_;
+  std::unique_ptr<ReadAhead> source_;
   ByteOrder order_;
   StreamEnd end_;
   bool at_end_ = false;
-  Buffer outer_;
-  Buffer inner_;  // what came out of compressed records
+  Buffer outer_;  // in one of source_'s chunks
+  Buffer inner_;  // what came out of compressed records, in inner_storage_
+  std::vector<std::byte> inner_storage_;
   bool in_compressed_ = false;
   std::uint64_t compressed_offset_ = 0;
   std::optional<Decompressor> decompressor_;

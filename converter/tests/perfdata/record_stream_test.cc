@@ -36,7 +36,7 @@ using ::testing::HasSubstr;
 
 using Bytes = std::vector<std::byte>;
 
-constexpr std::size_t kBuffer = 256U << 10U;
+constexpr std::size_t kBuffer = ReadAhead::kChunk;
 /// The section begins somewhere in the file, and something follows it.
 constexpr std::size_t kBefore = 0x28;
 constexpr std::size_t kBehind = 100000;
@@ -158,7 +158,7 @@ TEST_P(ReadRecords, ReadsRecordsThatLieAcrossTheBuffersEdge) {
 
 TEST_P(ReadRecords, ReadsManyBuffers) {
   std::minstd_rand random(1);  // NOLINT(bugprone-random-generator-seed): the same each time
-  while (data_.size() < 5 * kBuffer) {
+  while (data_.size() < 7 * kBuffer) {
     const std::size_t size = random() % 8 == 0 ? random() % 65528 : random() % 200;
     add(static_cast<std::uint32_t>(72 + random() % 5), static_cast<std::uint16_t>(random()),
         pattern(size, data_.size()));
@@ -262,13 +262,13 @@ TEST_P(ReadRecords, NoticesThatTheFileBecameShorter) {
     Record record{};
     EXPECT_TRUE(value_of(stream.next(record)));
     // Where a record ends, and inside one.
-    for (const std::size_t size : {kBefore + 9 * std::size_t{30008}, kBuffer + 1000}) {
+    for (const std::size_t size : {kBefore + 35 * std::size_t{30008}, kBuffer + 1000}) {
       std::filesystem::resize_file(path, size);
       EXPECT_THAT(error_of(read_all(stream_of(input, end))),
                   AllOf(HasSubstr("became shorter"), HasSubstr(fmt::format("offset {:#x}", size))));
     }
     EXPECT_THAT(error_of(read_all(std::move(stream))),
-                AllOf(HasSubstr("became shorter"), HasSubstr("offset 0x403e8")));
+                AllOf(HasSubstr("became shorter"), HasSubstr("offset 0x1003e8")));
   }
 }
 

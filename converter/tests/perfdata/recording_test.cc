@@ -36,6 +36,7 @@ using perf2dat::testing::both_orders;
 using perf2dat::testing::ByteOrderTest;
 using perf2dat::testing::error_of;
 using perf2dat::testing::FileSizeLimit;
+using perf2dat::testing::MemoryLimit;
 using perf2dat::testing::order_name;
 using perf2dat::testing::PerfDataBuilder;
 using perf2dat::testing::TemporaryDirectory;
@@ -529,6 +530,26 @@ TEST_P(OpenFolder, ReadsOneStreamOfZstdForEachThread) {
   }
   Recording recording = value_of(open("folder"));
   expect_all(recording, 90);
+}
+
+TEST_P(OpenFolder, NeedsMemoryForOneThreadsDataOnly) {
+  constexpr std::uint64_t kRecords = 60'000;
+  constexpr std::uint64_t kThreads = 24;
+  write_bytes("data", with_records(0, 1).build());
+  ByteWriter records(order());
+  for (std::uint64_t i = 0; i < kRecords; ++i) {
+    records.u32(kMarker).u16(0).u16(64).u64(i).zeros(48);
+  }
+  write_bytes("data.0", records.take());
+  for (std::uint64_t i = 1; i < kThreads; ++i) {
+    fs::create_symlink("data.0", path(fmt::format("folder/data.{}", i)));
+  }
+  const MemoryLimit limit(24U << 20U);
+  Recording recording = value_of(open("folder"));
+  Record record{};
+  std::uint64_t read = 0;
+  while (value_of(recording.next(record))) ++read;
+  EXPECT_EQ(read, 1 + kThreads * kRecords);
 }
 
 TEST_P(OpenFolder, RefusesDataOfAThreadThatEndsInsideARecord) {
