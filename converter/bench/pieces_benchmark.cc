@@ -30,7 +30,8 @@ void decode_sample(benchmark::State& state, ByteOrder order) {
   const perfdata::SampleLayout layout(attr, order);
   const auto body = sample_body(order);
   for (auto _ : state) {
-    auto sample = layout.decode(body, 0);
+    perfdata::Sample sample;
+    benchmark::DoNotOptimize(layout.decode(body, sample));
     benchmark::DoNotOptimize(sample);
   }
   state.SetItemsProcessed(state.iterations());
@@ -44,11 +45,14 @@ void append_to_page(benchmark::State& state, ByteOrder order) {
   format.order = order;
   tracedat::PagePacker packer(format);
   const std::vector<std::byte> payload(kPayload);
+  std::vector<std::byte> pages;
   std::uint64_t time = 0;
   for (auto _ : state) {
     const tracedat::RingEvent event{time += 1000, payload, 0};
     if (packer.append(event)) continue;
-    benchmark::DoNotOptimize(packer.take());
+    packer.finish(pages);
+    benchmark::DoNotOptimize(pages.data());
+    pages.clear();
     packer.append(event);
   }
   state.SetItemsProcessed(state.iterations());

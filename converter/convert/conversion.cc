@@ -43,6 +43,7 @@ struct Event {
   bool is_switch = false;
   bool has_format = false;
   SampleLayout layout;
+  perfdata::TrailerLayout trailer;
   std::uint64_t samples = 0;
   std::map<LeftOut::Reason, std::uint64_t> left_out;
 };
@@ -105,8 +106,9 @@ class Conversion {
   Expected<void> begin();
   Expected<void> read_records();
   Expected<void> take(const Record& record);
-  Expected<void> take_sample(const Record& record);
-  Expected<void> take_tracepoint(Event& event, const Sample& sample);
+  bool take_sample(const Record& record);
+  Expected<void> finish_sample(const Record& record);
+  std::optional<LeftOut::Reason> why_left_out(const Event& event, const Sample& sample) const;
   Expected<void> take_lost(const Record& record);
   Expected<void> report_progress();
   Expected<void> check_anything_converted() const;
@@ -166,7 +168,8 @@ Expected<void> Conversion::describe() {
   P2D_ASSIGN(finder_, perfdata::AttrFinder::create(description.attrs, order_));
   for (std::size_t i = 0; i < description.attrs.size(); ++i) {
     const Attr& attr = description.attrs[i];
-    if (i == events_.size()) events_.push_back({{}, false, false, false, {attr, order_}, 0, {}});
+    if (i == events_.size())
+      events_.push_back({{}, false, false, false, {attr, order_}, {attr, order_}, 0, {}});
     Event& event = events_[i];
     event.name = event_name(attr, fields_);
     event.is_tracepoint = attr.is_tracepoint();
@@ -202,10 +205,8 @@ Expected<void> Conversion::begin() {
 }
 
 perfdata::Trailer Conversion::trailer_of(const Record& record) const {
-  const auto& attrs = recording_.description().attrs;
   const auto index = finder_->of_trailer(record.body);
-  if (!index || *index >= attrs.size()) return {};
-  return perfdata::read_trailer(record, attrs[*index], order_);
+  return index < events_.size() ? events_[index].trailer.read(record.body) : perfdata::Trailer{};
 }
 
 std::uint64_t Conversion::time_of(const Record& record) const {
@@ -213,49 +214,62 @@ std::uint64_t Conversion::time_of(const Record& record) const {
   return trailer_of(record).time.value_or(newest_time_);
 }
 
-Expected<void> Conversion::take_tracepoint(Event& event, const Sample& sample) {
+/// What makes a sample of a tracepoint no event; nullopt: nothing.
+std::optional<LeftOut::Reason> Conversion::why_left_out(const Event& event,
+                                                        const Sample& sample) const {
   using Reason = LeftOut::Reason;
-  const auto leave_out = [&](Reason reason) {
-    ++event.left_out[reason];
-    return Expected<void>{};
-  };
   // perf writes raw data of 4 zero bytes when a tracepoint gave none.
-  if (!fields_->has_common_fields(sample.raw)) return leave_out(Reason::kNoRawData);
-  if (!event.layout.has_time()) return leave_out(Reason::kNoTime);
-  if (!event.layout.has_cpu()) return leave_out(Reason::kNoCpu);
-  if (sample.cpu > tracedat::kHighestCpu) return leave_out(Reason::kBadCpu);
+  if (!fields_->has_common_fields(sample.raw)) return Reason::kNoRawData;
+  if (!event.layout.has_time()) return Reason::kNoTime;
+  if (!event.layout.has_cpu()) return Reason::kNoCpu;
+  if (sample.cpu > tracedat::kHighestCpu) return Reason::kBadCpu;
+  return std::nullopt;
+}
+
+/// Takes a sample up to where something may fail, without a word on what did: most of a
+/// conversion's time is spent here. False: `finish_sample()` must follow.
+bool Conversion::take_sample(const Record& record) {
+  const std::size_t index = finder_->of_sample(record.body);
+  if (index >= events_.size()) {
+    ++unknown_samples_;
+    return true;
+  }
+  Event& event = events_[index];
+  ++event.samples;
+  if (!event.is_tracepoint) return true;
+  const auto& guests = recording_.description().guest_ids;
+  if (!guests.empty() && guests.contains(finder_->id_of_sample(record.body))) {
+    ++event.left_out[LeftOut::Reason::kGuest];
+    return true;
+  }
+  Sample sample;
+  if (!event.layout.decode(record.body, sample)) return false;
+  if (const auto reason = why_left_out(event, sample)) {
+    ++event.left_out[*reason];
+    return true;
+  }
 
   newest_time_ = std::max(newest_time_, sample.time);
   comms_.see_task(fields_->common_pid(sample.raw), sample.tid);
   if (event.is_switch) fields_->take_switch_names(sample.time, sample.raw, comms_);
   if (!windows_->contains(sample.time)) {
     ++outside_time_;
-    return {};
+    return true;
   }
-
-  const tracedat::RingEvent ring_event{sample.time, sample.raw, 0};
-  P2D_TRY(streams_->append(sample.cpu, ring_event));
-  if (options_.check) digests_[sample.cpu].add(ring_event);
   ++converted_;
-  return {};
+  const tracedat::RingEvent ring_event{sample.time, sample.raw, 0};
+  if (options_.check) digests_[sample.cpu].add(ring_event);
+  return streams_->append_in_order(sample.cpu, ring_event);
 }
 
-Expected<void> Conversion::take_sample(const Record& record) {
-  const auto index = finder_->of_sample(record.body);
-  if (!index || *index >= events_.size()) {
-    ++unknown_samples_;
-    return {};
+/// A sample is damaged, or its event does not go where the one before it went.
+Expected<void> Conversion::finish_sample(const Record& record) {
+  const Event& event = events_[finder_->of_sample(record.body)];
+  Sample sample;
+  if (!event.layout.decode(record.body, sample)) {
+    return event.layout.damage(record.body, record.offset);
   }
-  Event& event = events_[*index];
-  ++event.samples;
-  if (!event.is_tracepoint) return {};
-  const auto& guests = recording_.description().guest_ids;
-  if (!guests.empty() && guests.contains(finder_->id_of_sample(record.body))) {
-    ++event.left_out[LeftOut::Reason::kGuest];
-    return {};
-  }
-  P2D_ASSIGN(const Sample sample, event.layout.decode(record.body, record.offset));
-  return take_tracepoint(event, sample);
+  return streams_->append(sample.cpu, {sample.time, sample.raw, 0});
 }
 
 // LOST comes where events are missing, LOST_SAMPLES when the counter is read at last.
@@ -279,7 +293,7 @@ Expected<void> Conversion::take(const Record& record) {
   switch (record.type) {
     case RecordType::kSample:
       if (!streams_) P2D_TRY(begin());
-      return take_sample(record);
+      return take_sample(record) ? Expected<void>{} : finish_sample(record);
     case RecordType::kLost:
     case RecordType::kLostSamples:
       if (!streams_) P2D_TRY(begin());
@@ -315,7 +329,10 @@ Expected<void> Conversion::read_records() {
       P2D_ASSIGN(const bool more, recording_.next(record));
       if (!more) break;
     }
-    P2D_TRY(take(record));
+    const bool is_usual =
+        record.type == RecordType::kSample && streams_ && generation_ == recording_.generation();
+    if (is_usual && take_sample(record)) continue;
+    P2D_TRY(is_usual ? finish_sample(record) : take(record));
   }
   // Without a record that needed these, they tell what is missing.
   if (generation_ != recording_.generation()) P2D_TRY(describe());

@@ -68,7 +68,7 @@ std::optional<std::size_t> SampleLayout::read_size(std::span<const std::byte> re
   return kFieldSize + times + static_cast<std::size_t>(count) * value;
 }
 
-/// The offset of RAW's size; nullopt: the sample ends before.
+/// The offset of RAW's size, at most the body's; nullopt: the sample ends before.
 std::optional<std::size_t> SampleLayout::raw_offset(std::span<const std::byte> body) const {
   std::size_t offset = fixed_size_;
   if (has_read_) {
@@ -83,34 +83,23 @@ std::optional<std::size_t> SampleLayout::raw_offset(std::span<const std::byte> b
     if (count > body.size() / kFieldSize) return std::nullopt;
     offset += kFieldSize + static_cast<std::size_t>(count) * kFieldSize;
   }
-  if (offset + 4 > body.size()) return std::nullopt;
+  if (offset > body.size()) return std::nullopt;
   return offset;
 }
 
-Expected<Sample> SampleLayout::decode(std::span<const std::byte> body, std::uint64_t offset) const {
-  Sample sample;
+/// Why `decode()` could not.
+Failure SampleLayout::damage(std::span<const std::byte> body, std::uint64_t offset) const {
   if (body.size() < fixed_size_) {
     return input_error("the sample at offset {:#x} has {} bytes, but its fields need {}", offset,
                        body.size(), fixed_size_);
   }
-  if (tid_ != kAbsent) sample.tid = load_u32(body, tid_ + 4, order_);
-  if (time_ != kAbsent) sample.time = load_u64(body, time_, order_);
-  if (cpu_ != kAbsent) sample.cpu = load_u32(body, cpu_, order_);
-  if (has_raw_) {
-    const auto at = raw_offset(body);
-    if (!at) {
-      return input_error("the sample at offset {:#x} ends after {} bytes, before its raw data",
-                         offset, body.size());
-    }
-    const std::size_t size = load_u32(body, *at, order_);
-    const std::size_t room = body.size() - *at - 4;
-    if (size > room) {
-      return input_error("the sample at offset {:#x} has raw data of {} bytes, but room for {}",
-                         offset, size, room);
-    }
-    sample.raw = body.subspan(*at + 4, size);
+  const auto at = raw_offset(body);
+  if (!at || body.size() - *at < kRawSizeSize) {
+    return input_error("the sample at offset {:#x} ends after {} bytes, before its raw data",
+                       offset, body.size());
   }
-  return sample;
+  return input_error("the sample at offset {:#x} has raw data of {} bytes, but room for {}", offset,
+                     load_u32(body, *at, order_), body.size() - *at - kRawSizeSize);
 }
 
 Expected<AttrFinder> AttrFinder::create(const std::vector<Attr>& attrs, ByteOrder order) {
@@ -139,41 +128,21 @@ Expected<AttrFinder> AttrFinder::create(const std::vector<Attr>& attrs, ByteOrde
         finder.large_ids_.emplace(id, i);
         continue;
       }
-      if (id >= finder.small_ids_.size()) finder.small_ids_.resize(id + 1);
-      finder.small_ids_[id] = static_cast<std::uint32_t>(i + 1);
+      if (id >= finder.small_ids_.size()) finder.small_ids_.resize(id + 1, kUnknown);
+      finder.small_ids_[id] = i;
     }
   }
   return finder;
 }
 
-std::optional<std::size_t> AttrFinder::by_id(std::uint64_t id) const {
-  // perf gives the records that it makes up itself no id; they belong to the first attr.
-  if (id == 0) return 0;
-  if (id < small_ids_.size()) {
-    const std::uint32_t index = small_ids_[id];
-    if (index == 0) return std::nullopt;
-    return index - 1;
-  }
+std::size_t AttrFinder::by_large_id(std::uint64_t id) const {
   const auto found = large_ids_.find(id);
-  if (found == large_ids_.end()) return std::nullopt;
-  return found->second;
-}
-
-std::optional<std::size_t> AttrFinder::of_sample(std::span<const std::byte> body) const {
-  if (single_) return 0;
-  if (body.size() < id_offset_ + kFieldSize) return std::nullopt;
-  return by_id(load_u64(body, id_offset_, order_));
+  return found == large_ids_.end() ? kUnknown : found->second;
 }
 
 std::uint64_t AttrFinder::id_of_sample(std::span<const std::byte> body) const {
-  if (!has_id_ || body.size() < id_offset_ + kFieldSize) return 0;
+  if (!has_id_ || body.size() < id_offset_ + kIdSize) return 0;
   return load_u64(body, id_offset_, order_);
-}
-
-std::optional<std::size_t> AttrFinder::of_trailer(std::span<const std::byte> body) const {
-  if (single_ || !has_identifier_) return 0;
-  if (body.size() < kFieldSize) return std::nullopt;
-  return by_id(load_u64(body, body.size() - kFieldSize, order_));
 }
 
 // u32 pid, u32 tid, comm with zeros to a multiple of 8, trailer.
@@ -208,26 +177,14 @@ Expected<std::uint64_t> decode_lost(const Record& record, ByteOrder order) {
 }
 
 // From the beginning: TID, TIME, ID, STREAM_ID, CPU, IDENTIFIER, each only if its bit is set.
-Trailer read_trailer(const Record& record, const Attr& attr, ByteOrder order) {
-  if (!attr.sample_id_all) return {};
+TrailerLayout::TrailerLayout(const Attr& attr, ByteOrder order) : order_(order) {
+  if (!attr.sample_id_all) return;
   const auto from_end = [&](std::uint64_t field, std::uint64_t after) {
-    std::optional<std::size_t> at;
-    const std::size_t size =
-        (static_cast<std::size_t>(std::popcount(attr.sample_type & after)) + 1) * kFieldSize;
-    if ((attr.sample_type & field) != 0 && size <= record.body.size()) {
-      at = record.body.size() - size;
-    }
-    return at;
+    if ((attr.sample_type & field) == 0) return std::size_t{0};
+    return (static_cast<std::size_t>(std::popcount(attr.sample_type & after)) + 1) * kFieldSize;
   };
-  Trailer trailer;
-  constexpr std::uint64_t kAfterTime = kSampleId | kSampleStreamId | kSampleCpu | kSampleIdentifier;
-  if (const auto at = from_end(kSampleTime, kAfterTime)) {
-    trailer.time = load_u64(record.body, *at, order);
-  }
-  if (const auto at = from_end(kSampleCpu, kSampleIdentifier)) {
-    trailer.cpu = load_u32(record.body, *at, order);
-  }
-  return trailer;
+  time_ = from_end(kSampleTime, kSampleId | kSampleStreamId | kSampleCpu | kSampleIdentifier);
+  cpu_ = from_end(kSampleCpu, kSampleIdentifier);
 }
 
 }  // namespace perf2dat::perfdata
