@@ -77,7 +77,7 @@ bench: ## compare speed and memory with cat and perf's own commands (BENCH_ARGS=
 	$(call build,bench)
 	@cmake --build --preset bench --target repeat_recording perf_data_twin
 	@build/bench/converter/bench/pieces_benchmark
-	@scripts/bench $(BENCH_ARGS) build/bench
+	@scripts/bench build/bench $(BENCH_ARGS)
 
 .PHONY: coverage
 coverage: ## run the tests, print each file's line coverage, and demand 95 % of the two formats

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // repeat_recording IN OUT BYTES: writes the records of IN again and again, with times that move on,
 // until the data has at least BYTES bytes. For benchmarks, which want large inputs that are real.
+// What perf tells of tasks that ran already comes once, as in any recording: its time is 0.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -20,42 +21,49 @@ using perfdata::RecordType;
 
 constexpr std::uint32_t kExit = 4;
 
-/// The offsets of all times in a data section, from its beginning.
-Expected<std::vector<std::uint64_t>> find_times(perfdata::Recording& recording,
-                                                std::uint64_t data_offset) {
+/// Where a time is, and the record that it belongs to, from the beginning of a data section.
+struct TimeAt {
+  std::uint64_t record;
+  std::uint64_t time;
+};
+
+/// All times of a data section.
+Expected<std::vector<TimeAt>> find_times(perfdata::Recording& recording,
+                                         std::uint64_t data_offset) {
   const ByteOrder order = recording.order();
   const auto& attrs = recording.description().attrs;
   P2D_ASSIGN(const auto finder, perfdata::AttrFinder::create(attrs, order));
-  std::vector<std::uint64_t> times;
+  std::vector<TimeAt> times;
   Record record{};
   for (;;) {
     P2D_ASSIGN(const bool more, recording.next(record));
     if (!more) return times;
-    const std::uint64_t body = record.offset + perfdata::kRecordHeaderSize - data_offset;
+    const std::uint64_t begin = record.offset - data_offset;
+    const std::uint64_t body = begin + perfdata::kRecordHeaderSize;
     if (record.type == RecordType::kSample) {
       // IDENTIFIER, IP and TID come before TIME, each of 8 bytes.
-      const auto& attr = attrs[finder.of_sample(record.body).value_or(0)];
+      const auto& attr = attrs[std::min(finder.of_sample(record.body), attrs.size() - 1)];
       std::uint64_t offset = 0;
       for (const auto bit :
            {perfdata::kSampleIdentifier, perfdata::kSampleIp, perfdata::kSampleTid}) {
         if ((attr.sample_type & bit) != 0) offset += 8;
       }
-      if ((attr.sample_type & perfdata::kSampleTime) != 0) times.push_back(body + offset);
+      if ((attr.sample_type & perfdata::kSampleTime) != 0) times.push_back({begin, body + offset});
       continue;
     }
     if (record.type == RecordType::kFork || static_cast<std::uint32_t>(record.type) == kExit) {
-      times.push_back(body + 16);
+      times.push_back({begin, body + 16});
     }
-    const auto& attr = attrs[finder.of_trailer(record.body).value_or(0)];
+    const auto& attr = attrs[std::min(finder.of_trailer(record.body), attrs.size() - 1)];
     constexpr auto kKernelTypes = 64U;  // records of perf's own have no trailer
     if (static_cast<std::uint32_t>(record.type) < kKernelTypes &&
-        perfdata::read_trailer(record, attr, order).time) {
+        perfdata::TrailerLayout(attr, order).read(record.body).time) {
       std::uint64_t from_end = 8;
       for (const auto bit : {perfdata::kSampleId, perfdata::kSampleStreamId, perfdata::kSampleCpu,
                              perfdata::kSampleIdentifier}) {
         if ((attr.sample_type & bit) != 0) from_end += 8;
       }
-      times.push_back(body + record.body.size() - from_end);
+      times.push_back({begin, body + record.body.size() - from_end});
     }
   }
 }
@@ -79,14 +87,19 @@ Expected<void> repeat(const char* in, const char* out_path, std::uint64_t wanted
 
   std::uint64_t first = ~0ULL;
   std::uint64_t last = 0;
-  for (const std::uint64_t at : times) {
-    const auto time = load<std::uint64_t>(data.data() + at, order);
-    if (time == 0) continue;  // of tasks that were there before
+  std::uint64_t repeated_from = data.size();
+  for (const TimeAt& at : times) {
+    const auto time = load<std::uint64_t>(data.data() + at.time, order);
+    if (time == 0) continue;
     first = std::min(first, time);
     last = std::max(last, time);
+    repeated_from = std::min(repeated_from, at.record);
   }
-  const std::uint64_t copies = std::max<std::uint64_t>(1, (wanted + data.size() - 1) / data.size());
-  const std::uint64_t grown = (copies - 1) * data.size();
+  const auto repeated = std::span(data).subspan(static_cast<std::size_t>(repeated_from));
+  if (repeated.empty()) return input_error("no record has a time");
+  const std::uint64_t missing = wanted - std::min<std::uint64_t>(wanted, data.size());
+  const std::uint64_t copies = (missing + repeated.size() - 1) / repeated.size();
+  const std::uint64_t grown = copies * repeated.size();
 
   constexpr std::size_t kDataSizeAt = 48;
   store(head.data() + kDataSizeAt, section.size + grown, order);
@@ -98,12 +111,13 @@ Expected<void> repeat(const char* in, const char* out_path, std::uint64_t wanted
 
   std::ofstream out(out_path, std::ios::binary);
   write(out, head);
+  write(out, data);
   for (std::uint64_t copy = 0; copy < copies; ++copy) {
-    write(out, data);
-    for (const std::uint64_t at : times) {
-      const auto time = load<std::uint64_t>(data.data() + at, order);
-      if (time != 0) store(data.data() + at, time + (last - first) + 1, order);
+    for (const TimeAt& at : times) {
+      const auto time = load<std::uint64_t>(data.data() + at.time, order);
+      if (time != 0) store(data.data() + at.time, time + (last - first) + 1, order);
     }
+    write(out, repeated);
   }
   write(out, tail);
   out.close();
