@@ -173,6 +173,27 @@ TEST_F(CpuStreamsTest, PutsLateEventsWhereTheyBelong) {
   }
 }
 
+TEST_F(CpuStreamsTest, PutsAnEventThatIsNearly2To64NsLateWhereItBelongs) {
+  CpuStreams late = streams();
+  append(late, 0, {{~0ULL - 5, "last"}, {5, "1st "}, {6, "2nd "}, {~0ULL, "end "}});
+  EXPECT_THAT(write(late).events.at(0),
+              ElementsAre(Event{5, "1st "}, Event{6, "2nd "}, Event{~0ULL - 5, "last"},
+                          Event{~0ULL, "end "}));
+}
+
+TEST_F(CpuStreamsTest, WritesACpuThatBeginsWithTheMarkOfMissedEvents) {
+  CpuStreams marked = streams();
+  ASSERT_TRUE(marked.append(3, {5, {}, 7}).has_value());
+  EXPECT_EQ(marked.cpus(), 0U);
+  append(marked, 3, 10, "abcd");
+  EXPECT_EQ(marked.cpus(), 1U);
+  EXPECT_EQ(marked.highest_cpu(), 3U);
+  const Written written = write(marked);
+  ASSERT_EQ(written.events.size(), 1U);
+  EXPECT_EQ(written.events.at(3).back(), (Event{10, "abcd"}));
+  EXPECT_EQ(marked.unplaced_missed(), 0U);
+}
+
 TEST_F(CpuStreamsTest, SortsEachCpuAlone) {
   CpuStreams both = streams();
   append(both, 1, 20, "1 20");
