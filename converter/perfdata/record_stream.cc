@@ -2,7 +2,6 @@
 #include "perfdata/record_stream.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace perf2dat::perfdata {
 namespace {
@@ -27,7 +26,7 @@ Expected<void> RecordStream::refill() {
   at_end_ = chunk.empty();
   if (at_end_) return {};
   std::byte* const begin = chunk.data() - rest.size();
-  std::memcpy(begin, rest.data(), rest.size());
+  std::copy(rest.begin(), rest.end(), begin);
   outer_.bytes = {begin, rest.size() + chunk.size()};
   outer_.end += chunk.size();
   return {};
