@@ -331,8 +331,11 @@ Expected<void> Conversion::read_records() {
     }
     const bool is_usual =
         record.type == RecordType::kSample && streams_ && generation_ == recording_.generation();
-    if (is_usual && take_sample(record)) continue;
-    P2D_TRY(is_usual ? finish_sample(record) : take(record));
+    if (!is_usual) {
+      P2D_TRY(take(record));
+    } else if (!take_sample(record)) {
+      P2D_TRY(finish_sample(record));
+    }
   }
   // Without a record that needed these, they tell what is missing.
   if (generation_ != recording_.generation()) P2D_TRY(describe());

@@ -35,7 +35,7 @@ PipeSource::PipeSource(FileDescriptor fd) : fd_(std::move(fd)) {
   // A pipe of 64 KiB has writer and reader wait for each other all the time. What is no pipe, or
   // may not grow, is read as it is.
   constexpr int kPipeSize = 1 << 20;
-  ::fcntl(fd_.get(), F_SETPIPE_SZ, kPipeSize);
+  if (::fcntl(fd_.get(), F_GETPIPE_SZ) < kPipeSize) ::fcntl(fd_.get(), F_SETPIPE_SZ, kPipeSize);
 }
 
 Expected<std::size_t> PipeSource::read(std::span<std::byte> into) {

@@ -2,6 +2,7 @@
 #include "perfdata/read_ahead.h"
 
 #include <algorithm>
+#include <csignal>
 #include <system_error>
 #include <utility>
 
@@ -10,6 +11,23 @@ namespace {
 
 // So many chunks are read before it pays to begin a thread.
 constexpr std::size_t kChunksWithoutThread = 2;
+
+/// A thread that is made meanwhile never runs a signal's handler: these are for the threads of
+/// whoever uses the library.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
+};
 
 }  // namespace
 
@@ -22,10 +40,12 @@ ReadAhead::~ReadAhead() {
 }
 
 Expected<std::span<std::byte>> ReadAhead::read() {
+  if (ended_) return std::span<std::byte>{};
   auto& buffer = buffers_[turn_];
   if (!buffer) buffer = std::make_unique_for_overwrite<std::byte[]>(kHeadroom + kChunk);
   const auto chunk = std::span(buffer.get() + kHeadroom, kChunk);
   P2D_ASSIGN(const std::size_t size, source_->read(chunk));
+  ended_ = size < kChunk;
   return chunk.first(size);
 }
 
@@ -33,7 +53,11 @@ void ReadAhead::run() {
   for (;;) {
     wanted_.acquire();
     if (stop_) return;
-    result_ = read();
+    try {
+      result_ = read();
+    } catch (...) {
+      exception_ = std::current_exception();
+    }
     done_.release();
   }
 }
@@ -41,6 +65,7 @@ void ReadAhead::run() {
 void ReadAhead::start() {
   if (!thread_.joinable()) {
     if (source_->may_wait() || chunks_ < kChunksWithoutThread) return;
+    const SignalsBlocked blocked;
     try {
       thread_ = std::thread([this] { run(); });
     } catch (const std::system_error&) {
@@ -54,6 +79,7 @@ void ReadAhead::start() {
 Expected<void> ReadAhead::collect() {
   if (!std::exchange(is_reading_, false)) return {};
   done_.acquire();
+  if (exception_) std::rethrow_exception(std::exchange(exception_, nullptr));
   P2D_ASSIGN(ready_, *std::exchange(result_, std::nullopt));
   return {};
 }
@@ -74,7 +100,7 @@ Expected<std::uint64_t> ReadAhead::skip(std::uint64_t size) {
   P2D_TRY(collect());
   const auto skipped = static_cast<std::size_t>(std::min<std::uint64_t>(size, ready_.size()));
   ready_ = ready_.subspan(skipped);
-  if (skipped == size) return size;
+  if (skipped == size || ended_) return skipped;
   P2D_ASSIGN(const std::uint64_t more, source_->skip(size - skipped));
   return skipped + more;
 }

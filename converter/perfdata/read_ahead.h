@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <semaphore>
@@ -52,12 +53,15 @@ class ReadAhead {
   std::size_t chunks_ = 0;
   std::span<std::byte> ready_;  // read, but not asked for yet
 
+  bool ended_ = false;  // the source has; a FIFO could go on with what somebody else writes
+
   std::thread thread_;
   bool is_reading_ = false;
   bool stop_ = false;
   std::binary_semaphore wanted_{0};
   std::binary_semaphore done_{0};
   std::optional<Expected<std::span<std::byte>>> result_;
+  std::exception_ptr exception_;  // instead of a result: there is no memory
 };
 
 }  // namespace perf2dat::perfdata

@@ -114,8 +114,8 @@ Expected<bool> RecordStream::next(Record& record) {
 Expected<bool> RecordStream::find_next(Record& record) {
   for (;;) {
     if (decompressor_) {
-      P2D_ASSIGN(const bool found, next_inner(record));
-      if (found) return true;
+      P2D_ASSIGN(is_inner_, next_inner(record));
+      if (is_inner_) return true;
     }
     P2D_ASSIGN(const bool found, next_outer(record));
     if (!found) {
@@ -172,12 +172,16 @@ Expected<bool> RecordStream::skip_payload(const Record& record) {
 }
 
 Expected<std::vector<std::byte>> RecordStream::read_payload(std::uint64_t size) {
+  if (is_inner_) {
+    return input_error("bytes should follow a record in the compressed one at offset {:#x}",
+                       compressed_offset_);
+  }
   const std::uint64_t offset = outer_.offset();
   std::vector<std::byte> payload;
   // Piece by piece: a size that the source cannot fill must not be allocated.
   while (payload.size() < size) {
-    if (outer_.bytes.empty()) P2D_TRY(refill());
-    if (at_end_) {
+    if (outer_.bytes.empty() && !at_end_) P2D_TRY(refill());
+    if (outer_.bytes.empty()) {
       return input_error("{} bytes expected at offset {:#x}, but there are {}", size, offset,
                          payload.size());
     }

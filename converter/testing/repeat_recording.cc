@@ -33,6 +33,8 @@ Expected<std::vector<TimeAt>> find_times(perfdata::Recording& recording,
   const ByteOrder order = recording.order();
   const auto& attrs = recording.description().attrs;
   P2D_ASSIGN(const auto finder, perfdata::AttrFinder::create(attrs, order));
+  if (attrs.empty()) return input_error("it has no events");
+  const auto first_if_unknown = [&](std::size_t index) { return index < attrs.size() ? index : 0; };
   std::vector<TimeAt> times;
   Record record{};
   for (;;) {
@@ -42,7 +44,7 @@ Expected<std::vector<TimeAt>> find_times(perfdata::Recording& recording,
     const std::uint64_t body = begin + perfdata::kRecordHeaderSize;
     if (record.type == RecordType::kSample) {
       // IDENTIFIER, IP and TID come before TIME, each of 8 bytes.
-      const auto& attr = attrs[std::min(finder.of_sample(record.body), attrs.size() - 1)];
+      const auto& attr = attrs[first_if_unknown(finder.of_sample(record.body))];
       std::uint64_t offset = 0;
       for (const auto bit :
            {perfdata::kSampleIdentifier, perfdata::kSampleIp, perfdata::kSampleTid}) {
@@ -54,7 +56,7 @@ Expected<std::vector<TimeAt>> find_times(perfdata::Recording& recording,
     if (record.type == RecordType::kFork || static_cast<std::uint32_t>(record.type) == kExit) {
       times.push_back({begin, body + 16});
     }
-    const auto& attr = attrs[std::min(finder.of_trailer(record.body), attrs.size() - 1)];
+    const auto& attr = attrs[first_if_unknown(finder.of_trailer(record.body))];
     constexpr auto kKernelTypes = 64U;  // records of perf's own have no trailer
     if (static_cast<std::uint32_t>(record.type) < kKernelTypes &&
         perfdata::TrailerLayout(attr, order).read(record.body).time) {

@@ -24,9 +24,12 @@ class PageSink {
 
   Expected<void> append(const RingEvent& event) {
     if (packer_.append(event)) return {};
-    P2D_TRY(finish_page());
-    packer_.append(event);
-    return {};
+    if (!packer_.empty()) P2D_TRY(finish_page());
+    if (packer_.append(event)) return {};
+    return output_error(
+        "the scratch file beside the output was changed by somebody: it has {} bytes "
+        "of one event",
+        event.payload.size());
   }
 
   Expected<void> append_page(std::span<const std::byte> page) {

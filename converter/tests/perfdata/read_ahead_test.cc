@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <new>
 #include <random>
 #include <span>
 #include <thread>
@@ -166,6 +167,55 @@ TEST(ReadAhead, DoesNotWaitForAPipeThatNobodyAskedItToRead) {
     // The writer is there still and writes nothing: were it read ahead, this would not end.
   }
   thread.join();
+}
+
+/// A source that nobody may read again when it has ended, as a FIFO that has a writer again.
+class EndsOnce : public ByteSource {
+ public:
+  explicit EndsOnce(std::size_t size) : left_(size) {}
+  Expected<std::size_t> read(std::span<std::byte> into) override { return take(into.size()); }
+  Expected<std::uint64_t> skip(std::uint64_t size) override { return take(size); }
+  bool may_wait() const override { return false; }
+
+ private:
+  std::uint64_t take(std::uint64_t wanted) {
+    EXPECT_FALSE(ended_);
+    const std::uint64_t done = std::min(left_, wanted);
+    ended_ = done < wanted;
+    left_ -= done;
+    return done;
+  }
+
+  std::uint64_t left_;
+  bool ended_ = false;
+};
+
+TEST(ReadAhead, AsksNoMoreOfASourceThatHasEnded) {
+  for (const std::size_t size : {std::size_t{10}, kChunk + 10, 4 * kChunk + 10}) {
+    ReadAhead ahead(std::make_unique<EndsOnce>(size));
+    EXPECT_EQ(read_all(ahead).size(), size);
+    EXPECT_TRUE(value_of(ahead.next()).empty());
+    EXPECT_EQ(value_of(ahead.skip(1)), 0U);
+  }
+}
+
+TEST(ReadAhead, IsOutOfMemoryWhereItIsUsed) {
+  const InputFile file = input_file(random_bytes(kMany));
+  // At some of these there is room for the thread and no more.
+  for (std::uint64_t kib = 1024; kib < 16384; kib += 256) {
+    std::size_t read = 0;
+    bool is_out = false;
+    {
+      const MemoryLimit limit(kib << 10U);
+      try {
+        ReadAhead ahead(source_of(file));
+        while (const std::size_t size = value_of(ahead.next()).size()) read += size;
+      } catch (const std::bad_alloc&) {
+        is_out = true;
+      }
+    }
+    EXPECT_TRUE(is_out || read == kMany) << kib;
+  }
 }
 
 TEST(ReadAhead, ReadsWithoutAThreadWhenItCannotHaveOne) {

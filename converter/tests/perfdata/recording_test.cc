@@ -532,6 +532,17 @@ TEST_P(OpenFolder, ReadsOneStreamOfZstdForEachThread) {
   expect_all(recording, 90);
 }
 
+TEST_P(OpenRecording, RefusesARecordInACompressedOneThatBytesShouldFollow) {
+  PerfDataBuilder made = described();
+  // More comes out of the compressed record than is unpacked at once.
+  made.add_record(66, 0, writer().u32(16).u32(0).take());
+  add_records(made, 0, 20'000);
+  made.compress(RecordType::kCompressed, 5'000'000);
+  made.add_record(kMarker, 0, writer().u64(0).zeros(8).take());
+  Recording recording = open_bytes(made.build_stream());
+  EXPECT_THAT(error_of(read(recording)), HasSubstr("should follow a record in the compressed one"));
+}
+
 TEST_P(OpenFolder, NeedsMemoryForOneThreadsDataOnly) {
   constexpr std::uint64_t kRecords = 60'000;
   constexpr std::uint64_t kThreads = 24;
