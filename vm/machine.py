@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Runs a command in a guest, and brings back what it left in /out."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import guests
+import root
+
+PACKAGES = ["binutils", "cpio", "gzip"]
+DISK_BYTES = 1 << 30  # sparse; /out must fit
+TIMED_OUT = 124  # as timeout(1) has it
+
+# What a healthy kernel does not say.
+COMPLAINT = re.compile(r"WARNING:|BUG:|\bOops\b|Kernel panic|possible .*(locking|deadlock)|"
+                       r"possible irq lock inversion|suspicious RCU|rcu.*(stall|kthread starved)|"
+                       r"refcount_t|UBSAN|KASAN|KCSAN|general protection|soft lockup|hung_task|"
+                       r"blocked for more than")
+
+
+class Result:
+    """What a guest's run came to."""
+
+    def __init__(self, status, seconds, console, directory):
+        self.status = status  # of the command; None: the guest did not say
+        self.seconds = seconds
+        self.console = console  # lines
+        self.directory = directory  # what was in /out
+        log = directory / "kernel.log"
+        lines = log.read_text(errors="replace").splitlines() if log.exists() else console
+        self.complaints = [line for line in lines if COMPLAINT.search(line)]
+
+
+class TimedOut(guests.Failed):
+    """The guest took longer than it may."""
+
+
+def write_job(arch, command, files, directory):
+    """The archive behind the initramfs: the command, and files at the places that they have in the
+    guest."""
+    tree = directory / "job-tree"
+    (tree / "job").mkdir(parents=True)
+    (tree / "job/command").write_text(command + "\n")
+    (tree / "job/date").write_text(str(int(time.time())))
+    for source, place in files:
+        target = tree / place.lstrip("/")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if Path(source).is_dir():
+            shutil.copytree(source, target, symlinks=True, dirs_exist_ok=True)
+        else:
+            shutil.copy2(source, target)
+    root.archive(tree, directory / "job.cpio.gz")
+    shutil.rmtree(tree)
+    initrd = directory / "initrd"
+    with open(initrd, "wb") as file:
+        for part in (root.initramfs(arch), directory / "job.cpio.gz"):
+            file.write(Path(part).read_bytes())
+            file.write(bytes(-file.tell() % 4))
+    return initrd
+
+
+def command_line(arch, initrd, disk, smp, megabytes, image):
+    machine = arch.machine
+    return [machine["qemu"], *machine["arguments"], "-accel", "tcg,thread=multi", "-smp", str(smp),
+            "-m", str(megabytes), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+            *machine["console"], "-kernel", str(image), "-initrd", str(initrd),
+            # Of the kernel's messages the console shows warnings and worse; the log has all.
+            "-append", f"{machine['command_line']} panic=-1 loglevel=5",
+            "-drive", f"if=none,id=out,format=raw,file={disk}",
+            "-device", f"{machine['disk']},drive=out"]
+
+
+def kernel_image(arch):
+    return Path(guests.run(guests.TOP / "scripts" / "kernel-build", arch.name).split()[-1])
+
+
+def run(arch, command, out, *, files=(), smp=2, megabytes=1024, timeout=600, show=None,
+        interactive=False, what="the command"):
+    """Runs a shell command in a guest of an architecture; `out` gets what it leaves in /out.
+
+    files: (path here, absolute path there) of files and directories.  show: called with each line of
+    the console.  Raises TimedOut, which names `what`, after `timeout` seconds.
+    """
+    guests.install([*PACKAGES, *arch.packages])
+    image = kernel_image(arch)
+    with tempfile.TemporaryDirectory(prefix="vm.") as name:
+        directory = Path(name)
+        initrd = write_job(arch, command, files, directory)
+        disk = directory / "disk"
+        with open(disk, "wb") as file:
+            file.truncate(DISK_BYTES)
+        line = command_line(arch, initrd, disk, smp, megabytes, image)
+        begun = time.monotonic()
+        console = (run_interactive(line) if interactive
+                   else run_watched(line, timeout, show, f"{arch.name}: {what}"))
+        seconds = time.monotonic() - begun
+        shutil.rmtree(out, ignore_errors=True)
+        out.mkdir(parents=True)
+        return Result(unpack(disk, out), seconds, console, out)
+
+
+def unpack(disk, out):
+    """Unpacks the guest's /out; returns the command's status, or None."""
+    try:
+        guests.run("tar", "-xf", disk, "-C", out, "--no-same-owner")
+        return int((out / "status").read_text())
+    except (guests.Failed, OSError, ValueError):
+        return None
+
+
+def run_interactive(line):
+    subprocess.run(line, check=False)
+    return []
+
+
+def run_watched(line, timeout, show, what):
+    process = subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, start_new_session=True)
+    late = threading.Event()
+
+    def end():
+        late.set()
+        os.killpg(process.pid, signal.SIGKILL)
+
+    timer = threading.Timer(timeout, end)
+    timer.start()
+    console = []
+    try:
+        for raw in process.stdout:
+            text = raw.decode(errors="replace").rstrip("\r\n")
+            console.append(text)
+            if show:
+                show(text)
+        process.wait()
+    finally:
+        timer.cancel()
+        if process.poll() is None:
+            process.kill()
+    if late.is_set():
+        tail = "\n".join(console[-10:])
+        raise TimedOut(f"{what} took longer than {timeout} s; the console's last lines:\n{tail}")
+    return console
+
+
+def check(result, what):
+    """Raises Failed when the guest did not come to its end, or its kernel complained."""
+    if result.status is None:
+        tail = "\n".join(result.console[-20:])
+        raise guests.Failed(f"{what}: the guest ended without a result:\n{tail}")
+    if result.complaints:
+        raise guests.Failed(f"{what}: the guest's kernel complained:\n"
+                            + "\n".join(result.complaints[:10]))
+
+
+def show_line(text):
+    print(text, flush=True, file=sys.stdout)

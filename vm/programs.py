@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Our own programs, built for a guest."""
+
+import os
+
+import guests
+import root
+
+# Debug information would be most of what a guest has to unpack.
+OPTIONS = ["-DCMAKE_BUILD_TYPE=Release", "-DTRACEBRIDGE_TESTS=ON", "-DCMAKE_EXE_LINKER_FLAGS=-s"]
+
+
+def build(arch, *targets, jobs=None):
+    """Builds targets (none: all) for an architecture; returns the build's directory."""
+    guests.run(guests.TOP / "scripts" / "setup", "build")
+    guests.install([*arch.packages, "binutils", "ninja-build"])
+    directory = guests.TOP / "build" / f"guest-{arch.name}"
+    packages = root.unpacked(arch)
+    guests.run("cmake", "-S", guests.TOP, "-B", directory, "-G", "Ninja",
+               f"-DCMAKE_TOOLCHAIN_FILE={guests.VM}/toolchain.cmake",
+               f"-DTRACEBRIDGE_GNU={arch.gnu}", f"-DTRACEBRIDGE_PACKAGES={packages}", *OPTIONS)
+    wanted = [word for target in targets for word in ("--target", target)]
+    guests.run("cmake", "--build", directory, "-j", str(jobs or os.cpu_count()), *wanted)
+    return directory
