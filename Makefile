@@ -9,6 +9,7 @@ JOBS ?= $(shell nproc)
 CTEST_ARGS ?=
 COVERAGE_ARGS ?=
 BENCH_ARGS ?=
+VM_ARGS ?=
 FUZZ_SECONDS ?= 60
 
 # $(call build,PRESET): CMake is asked to configure only when there is nothing to build from or the
@@ -78,6 +79,10 @@ bench: ## compare speed and memory with cat and perf's own commands (BENCH_ARGS=
 	@cmake --build --preset bench --target repeat_recording perf_data_twin
 	@build/bench/converter/bench/pieces_benchmark
 	@scripts/bench build/bench $(BENCH_ARGS)
+
+.PHONY: vm
+vm: ## run the tests in guests of four architectures (VM_ARGS='--arch s390x --stage unit' picks some)
+	@scripts/vm-tests $(VM_ARGS)
 
 .PHONY: coverage
 coverage: ## run the tests, print each file's line coverage, and demand 95 % of the two formats
