@@ -6,11 +6,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <ostream>
 #include <random>
+#include <regex>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -656,6 +660,47 @@ TEST_P(LostEvents, AtTheEndAreCountedWithoutAPlace) {
   EXPECT_THAT(output.marks, ElementsAre(Mark{0, 3, 3 * kSecond}));
   EXPECT_EQ(summary.lost, 10U);
   EXPECT_EQ(summary.lost_unplaced, 7U);
+}
+
+/// What trace-cmd prints of a trace.dat: of each event its CPU and time, and each line that tells
+/// of missing ones as it is.
+std::vector<std::string> trace_cmd_lines(const std::string& path) {
+  const std::string command = "trace-cmd report -t -i '" + path + "' 2>/dev/null";
+  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(::popen(command.c_str(), "r"), ::pclose);
+  std::vector<std::string> lines;
+  std::array<char, 1000> buffer{};
+  const std::regex event(R"(.*\[(\d+)\].*\s(\d+\.\d{9}): ping:.*)");
+  while (std::fgets(buffer.data(), buffer.size(), pipe.get()) != nullptr) {
+    std::string line(buffer.data());
+    line.erase(line.find_last_not_of(" \n") + 1);
+    std::smatch parts;
+    if (std::regex_match(line, parts, event)) {
+      lines.push_back(parts[1].str() + " " + parts[2].str());
+    } else if (line.find("DROPPED") != std::string::npos) {
+      lines.push_back(line);
+    }
+  }
+  return lines;
+}
+
+// As trace-cmd itself shows it, with gaps of more than a second, which need a time extend.
+TEST_P(LostEvents, ShowInTraceCmdWhereTheyWereLost) {
+  auto recipe = pings();
+  lose(recipe, 5, at(500));
+  recipe.add(ping_at(3 * kSecond));
+  recipe.add(ping_at(5 * kSecond + 1));
+  lose(recipe, 7, at(5 * kSecond + 2));
+  recipe.add(ping_at(9 * kSecond));
+  recipe.add(ping_at(11 * kSecond));
+  lose(recipe, 9, at(12 * kSecond));
+  const TemporaryDirectory directory;
+  Options options;
+  options.input = directory.write("in.data", recipe.builder.build());
+  options.output = directory.path("out.dat");
+  EXPECT_EQ(value_of(convert(options)).lost_unplaced, 9U);
+  EXPECT_THAT(trace_cmd_lines(options.output),
+              ElementsAre("CPU:0 [5 EVENTS DROPPED]", "000 3.000000000", "000 5.000000001",
+                          "CPU:0 [7 EVENTS DROPPED]", "000 9.000000000", "000 11.000000000"));
 }
 
 TEST_P(LostEvents, OfACpuWithoutEventsAreCountedWithoutAPlace) {
