@@ -177,6 +177,20 @@ TEST(PipeSource, PassesOverBytesUpToTheEnd) {
   EXPECT_EQ(read(source, 1), Bytes());
 }
 
+TEST(PipeSource, MakesAPipeLarger) {
+  // The first is the system's default. The last is left as it is, where the system gives so much to
+  // this process; where it refuses, that is not seen here.
+  for (const int wanted : {0, 4096, 1 << 20, 1 << 21}) {
+    std::array<int, 2> ends{};
+    ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+    const FileDescriptor writer(ends[1]);
+    if (wanted != 0) ::fcntl(writer.get(), F_SETPIPE_SZ, wanted);
+    const int before = ::fcntl(writer.get(), F_GETPIPE_SZ);
+    const PipeSource source{FileDescriptor(ends[0])};
+    EXPECT_EQ(::fcntl(writer.get(), F_GETPIPE_SZ), std::max(before, 1 << 20)) << wanted;
+  }
+}
+
 TEST(PipeSource, OfAPipeThatNobodyWroteIntoIsEmpty) {
   Pipe pipe({}, 1);
   PipeSource source(pipe.take_reader());
