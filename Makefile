@@ -9,7 +9,9 @@ JOBS ?= $(shell nproc)
 CTEST_ARGS ?=
 COVERAGE_ARGS ?=
 BENCH_ARGS ?=
-VM_ARGS ?=
+ARCH ?=
+STAGE ?=
+GOLDEN_ARGS ?=
 FUZZ_SECONDS ?= 60
 
 # $(call build,PRESET): CMake is asked to configure only when there is nothing to build from or the
@@ -58,8 +60,14 @@ lint: ## check formatting, static analysis, scripts and licence lines
 	@scripts/lint
 
 .PHONY: verify
-verify: ## all of lint, check, sanitize, check-clang and a short fuzz, up to the first that fails
-	@for stage in lint check sanitize check-clang 'fuzz FUZZ_SECONDS=20'; do \
+verify: ## check, and the same and more in guests of four architectures (ARCH=s390x STAGE=unit: a part)
+	@scripts/setup test
+	@scripts/verify $(if $(ARCH),--arch $(ARCH)) $(if $(STAGE),--stage $(STAGE))
+
+# Up to the first that fails.
+.PHONY: ci
+ci: ## all that continuous integration runs: lint, sanitize, check-clang, a short fuzz, verify
+	@for stage in lint sanitize check-clang 'fuzz FUZZ_SECONDS=20' verify; do \
 	  echo "== $$stage"; start=$$(date +%s); \
 	  $(MAKE) --no-print-directory $$stage && result=passed || result=FAILED; \
 	  echo "== $$stage $$result after $$(($$(date +%s) - start)) s"; \
@@ -79,10 +87,6 @@ bench: ## compare speed and memory with cat and perf's own commands (BENCH_ARGS=
 	@cmake --build --preset bench --target repeat_recording perf_data_twin
 	@build/bench/converter/bench/pieces_benchmark
 	@scripts/bench build/bench $(BENCH_ARGS)
-
-.PHONY: vm
-vm: ## run the tests in guests of four architectures (VM_ARGS='--arch s390x --stage unit' picks some)
-	@scripts/vm-tests $(VM_ARGS)
 
 .PHONY: coverage
 coverage: ## run the tests, print each file's line coverage, and demand 95 % of the two formats

@@ -409,6 +409,8 @@ def read_saved(path):
 
 
 def perf_script(arguments, no_symbols):
+    if arguments.perf_events:
+        return PerfScript(read_saved(arguments.perf_events))
     if not arguments.perf_script:
         return run_perf_script(arguments, no_symbols)
     names = names_in_recording(arguments, no_symbols)
@@ -435,6 +437,8 @@ def names_in_recording(arguments, no_symbols):
 
 
 def trace_cmd_report(arguments):
+    if arguments.report:
+        return TraceCmdReport(read_saved(arguments.report))
     command = [arguments.trace_cmd, "report", "-t", "-N", "-i", arguments.trace_dat]
     return TraceCmdReport(Program(command, environment(), arguments.verbose).lines())
 
@@ -446,6 +450,11 @@ def parse_arguments():
     parser.add_argument("trace_dat", metavar="TRACE_DAT")
     parser.add_argument("--perf-script", metavar="FILE",
                         help="what `perf script --ns` printed of PERF_DATA (may end in .gz)")
+    parser.add_argument("--perf-events", metavar="FILE",
+                        help="the same, of the command that this script itself runs: see "
+                             "run_perf_script()")
+    parser.add_argument("--report", metavar="FILE",
+                        help="what `trace-cmd report -t -N` printed of TRACE_DAT (may end in .gz)")
     parser.add_argument("--perf", default="perf", help="the perf to run (default: %(default)s)")
     parser.add_argument("--trace-cmd", default="trace-cmd",
                         help="the trace-cmd to run (default: %(default)s)")
@@ -456,7 +465,8 @@ def parse_arguments():
 
 def main():
     arguments = parse_arguments()
-    for path in filter(None, (arguments.perf_data, arguments.trace_dat, arguments.perf_script)):
+    for path in filter(None, (arguments.perf_data, arguments.trace_dat, arguments.perf_script,
+                              arguments.perf_events, arguments.report)):
         if not os.path.exists(path):
             raise CannotCompare(f"{path} does not exist")
     with tempfile.NamedTemporaryFile(prefix="no-symbols-") as no_symbols:

@@ -16,9 +16,21 @@ def build(arch, *targets, jobs=None):
     guests.install([*arch.packages, "binutils", "ninja-build"])
     directory = guests.TOP / "build" / f"guest-{arch.name}"
     packages = root.unpacked(arch)
+    with root.locked(directory):
+        run_build(arch, directory, packages, targets, jobs)
+    return directory
+
+
+def run_build(arch, directory, packages, targets, jobs):
     guests.run("cmake", "-S", guests.TOP, "-B", directory, "-G", "Ninja",
                f"-DCMAKE_TOOLCHAIN_FILE={guests.VM}/toolchain.cmake",
                f"-DTRACEBRIDGE_GNU={arch.gnu}", f"-DTRACEBRIDGE_PACKAGES={packages}", *OPTIONS)
     wanted = [word for target in targets for word in ("--target", target)]
     guests.run("cmake", "--build", directory, "-j", str(jobs or os.cpu_count()), *wanted)
-    return directory
+
+
+def build_here():
+    """Builds perf2dat for this machine; returns its path."""
+    with root.locked(guests.TOP / "build"):
+        guests.run("make", "-C", guests.TOP, "all")
+    return guests.TOP / "build/release/converter/perf2dat"

@@ -28,7 +28,7 @@ FILES = ["bin/busybox", "usr/bin/getconf", "usr/bin/perf", "usr/bin/python3.11",
          "usr/lib/{gnu}/libfmt.so.9", "usr/lib/{gnu}/libstdc++.so.6", "usr/lib/{gnu}/libz.so.1",
          "usr/lib/{gnu}/libzstd.so.1"]
 DIRECTORIES = ["dev", "etc", "job", "out", "proc", "root", "run", "sys", "tmp"]
-INIT = guests.VM / "guest" / "init"
+INIT = guests.VM / "init"
 
 
 def unpacked(arch):
