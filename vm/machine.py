@@ -20,10 +20,12 @@ DISK_BYTES = 1 << 30  # sparse; /out must fit
 TIMED_OUT = 124  # as timeout(1) has it
 
 # What a healthy kernel does not say.
-COMPLAINT = re.compile(r"WARNING:|BUG:|\bOops\b|Kernel panic|possible .*(locking|deadlock)|"
-                       r"possible irq lock inversion|suspicious RCU|rcu.*(stall|kthread starved)|"
-                       r"refcount_t|UBSAN|KASAN|KCSAN|general protection|soft lockup|hung_task|"
-                       r"blocked for more than")
+COMPLAINT = re.compile(
+    r"WARNING:|_WARN_ON\(|\bBUG(:| at )|\bOops\b|Kernel panic|Unable to handle kernel|"
+    r"UBSAN:|refcount_t:|list_(add|del) corruption|"
+    r"trying to register non-static key|"  # lockdep; its other reports begin with WARNING
+    r"rcu: INFO:.* stall|kthread starved|blocked for more than|"
+    r"unreferenced object|kmemleak: \d+ new")
 
 
 class Result:

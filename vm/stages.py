@@ -45,20 +45,40 @@ def in_guest(arch, stage, command, files, show, *, name=None, **options):
     name = name or stage
     out = directory_of(arch, name)
     files = [(str(source), str(place)) for source, place in files]
-    result = machine.run(arch, command, out, files=files, show=show, timeout=SECONDS[stage], what=name,
-                         **options)
+    options.setdefault("timeout", SECONDS[stage])
+    result = machine.run(arch, command, out, files=files, show=show, what=name, **options)
     (out / "console.txt").write_text("\n".join(result.console) + "\n")
     machine.check(result, f"{arch.name}: {name}")
     return result
 
 
+# What must not go unnoticed: a command that does it, the time it gets, and what is then said.
+FAULTS = {
+    "a guest that hangs": ("sleep 100000", 30, "took longer than 30 s"),
+    "a kernel that warns": ("echo 'WARNING: CPU: 0 PID: 1 at here' >/dev/kmsg", 120, "kernel complained"),
+    "a guest that ends early": ("poweroff -f", 120, "ended without a result"),
+}
+
+
+def is_noticed(arch, fault, show):
+    command, seconds, said = FAULTS[fault]
+    try:
+        in_guest(arch, "kernel", command, [], show, name="fault", timeout=seconds)
+    except guests.Failed as failed:
+        return case(f"notices {fault}", said in str(failed), str(failed))
+    return case(f"notices {fault}", False, "nothing was said")
+
+
 def kernel(arch, show):
-    """The architecture's kernel is built, boots, and passes its own KUnit tests."""
+    """The architecture's kernel is built, boots, and passes its own KUnit tests; what goes wrong in a
+    guest is noticed."""
     result = in_guest(arch, "kernel", "uname -srm", [], show)
     log = (result.directory / "kernel.log").read_text(errors="replace")
-    suites = re.findall(r"^ *(not ok|ok) \d+ (\w+)$", log, re.MULTILINE)
-    return [case("boots", result.status == 0, "\n".join(result.console))] + [
-        case(f"KUnit {name}", outcome == "ok", "see kernel.log") for outcome, name in suites]
+    tests = re.findall(r"^ *(not ok|ok) \d+ (\w+)$", log, re.MULTILINE)
+    return [case("boots", result.status == 0, "\n".join(result.console)),
+            case("has KUnit tests", len(tests) > 0, "none in kernel.log"),
+            *(case(f"KUnit {name}", outcome == "ok", "see kernel.log") for outcome, name in tests),
+            *(is_noticed(arch, fault, show) for fault in FAULTS)]
 
 
 def unit(arch, show):
