@@ -149,9 +149,9 @@ std::vector<std::byte> encode_metadata(const Metadata& metadata, const PageForma
           [&] { write_formats(out, tracing.ftrace_formats); });
   section(SectionId::kEventFormats, OptionId::kEventFormats, "events format",
           [&] { write_event_formats(out, tracing.systems); });
+  // Also when there is no text: trace-cmd's split and convert give up where these are missing.
   const auto text_section = [&](SectionId id, OptionId option, std::string_view description,
                                 const std::string& text) {
-    if (text.empty()) return;
     section(id, option, description,
             [&] { out.u32(static_cast<std::uint32_t>(text.size())).text(text); });
   };
