@@ -11,7 +11,6 @@ COVERAGE_ARGS ?=
 BENCH_ARGS ?=
 ARCH ?=
 STAGE ?=
-GOLDEN_ARGS ?=
 FUZZ_SECONDS ?= 60
 
 # $(call build,PRESET): CMake is asked to configure only when there is nothing to build from or the
@@ -87,6 +86,18 @@ bench: ## compare speed and memory with cat and perf's own commands (BENCH_ARGS=
 	@cmake --build --preset bench --target repeat_recording perf_data_twin
 	@build/bench/converter/bench/pieces_benchmark
 	@scripts/bench build/bench $(BENCH_ARGS)
+
+.PHONY: kernelshark
+kernelshark: ## open converted recordings in KernelShark; its pictures are in build/kernelshark
+	@scripts/setup kernelshark
+	$(call build,release)
+	@converter/tests/kernelshark/open_in_kernelshark build/release/converter/perf2dat \
+	  build/kernelshark
+
+.PHONY: golden
+golden: all ## record golden/ anew in guests, for a person to judge (ARCH=s390x: a part)
+	@scripts/setup test
+	@scripts/golden record build/release/converter/perf2dat $(if $(ARCH),--arch $(ARCH))
 
 .PHONY: coverage
 coverage: ## run the tests, print each file's line coverage, and demand 95 % of the two formats
