@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <new>
 #include <random>
@@ -39,9 +40,10 @@ constexpr std::size_t kMany = 7 * kChunk + 12345;  // so that there is a thread
 
 Bytes random_bytes(std::size_t size) {
   std::mt19937_64 random(1);  // NOLINT(bugprone-random-generator-seed): the same each time
-  Bytes bytes(size);
-  for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
-  return bytes;
+  std::vector<std::uint64_t> words((size + 7) / 8);
+  std::generate(words.begin(), words.end(), std::ref(random));
+  const auto bytes = std::as_bytes(std::span(words)).first(size);
+  return {bytes.begin(), bytes.end()};
 }
 
 std::unique_ptr<ByteSource> source_of(const InputFile& file, std::uint64_t offset = 0) {
