@@ -54,7 +54,7 @@ def in_guest(arch, stage, command, files, show, *, name=None, **options):
 
 # What must not go unnoticed: a command that does it, the time it gets, and what is then said.
 FAULTS = {
-    "a guest that hangs": ("sleep 100000", 30, "took longer than 30 s"),
+    "a guest that hangs": ("sleep 100000", 20, "took longer than 20 s"),
     "a kernel that warns": ("echo 'WARNING: CPU: 0 PID: 1 at here' >/dev/kmsg", 120, "kernel complained"),
     "a guest that ends early": ("poweroff -f", 120, "ended without a result"),
 }
