@@ -27,8 +27,9 @@ class Architecture:
 
 
 def install(packages):
-    """Sees to it that Debian packages are installed on this machine."""
-    subprocess.run([TOP / "scripts" / "setup", "--packages", *packages], check=True)
+    """Sees to it that Debian packages are installed on this machine; what is missing is the failure's
+    message."""
+    run(TOP / "scripts" / "setup", "--packages", *packages)
 
 
 def run(*command, **options):

@@ -71,7 +71,7 @@ def write_job(arch, command, files, directory):
 
 def command_line(arch, initrd, disk, smp, megabytes, image):
     machine = arch.machine
-    return [machine["qemu"], *machine["arguments"], "-accel", "tcg,thread=multi", "-smp", str(smp),
+    return [machine["qemu"], *machine["arguments"], "-accel", machine["accelerator"], "-smp", str(smp),
             "-m", str(megabytes), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
             *machine["console"], "-kernel", str(image), "-initrd", str(initrd),
             # Of the kernel's messages the console shows warnings and worse; the log has all.
@@ -154,12 +154,13 @@ def run_watched(line, timeout, show, what):
 
 def check(result, what):
     """Raises Failed when the guest did not come to its end, or its kernel complained."""
+    complaints = "\n".join(["the guest's kernel complained:", *result.complaints[:10]])
     if result.status is None:
         tail = "\n".join(result.console[-20:])
-        raise guests.Failed(f"{what}: the guest ended without a result:\n{tail}")
+        raise guests.Failed(f"{what}: the guest ended without a result:\n{tail}"
+                            + (f"\n{complaints}" if result.complaints else ""))
     if result.complaints:
-        raise guests.Failed(f"{what}: the guest's kernel complained:\n"
-                            + "\n".join(result.complaints[:10]))
+        raise guests.Failed(f"{what}: {complaints}")
 
 
 def show_line(text):

@@ -6,8 +6,10 @@ import os
 import guests
 import root
 
-# Debug information would be most of what a guest has to unpack.
-OPTIONS = ["-DCMAKE_BUILD_TYPE=Release", "-DTRACEBRIDGE_TESTS=ON", "-DCMAKE_EXE_LINKER_FLAGS=-s"]
+# Debug information would be most of what a guest has to unpack, and the optimizer most of the time that
+# the builds for all guests take.
+OPTIONS = ["-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1", "-DTRACEBRIDGE_TESTS=ON",
+           "-DCMAKE_EXE_LINKER_FLAGS=-s"]
 
 
 def build(arch, *targets, jobs=None):

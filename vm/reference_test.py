@@ -68,6 +68,13 @@ class Compare(unittest.TestCase):
         self.expect_difference(ours, theirs, "1 converted, 0 of trace-cmd")
         self.expect_difference(ours, theirs, "0 converted, 1 of trace-cmd")
 
+    def test_a_task_that_is_reaped_between_the_two_recorders(self):
+        at = 10 * SECOND + SECOND // 2 + 3 * 10**6
+        zombie, dead, runs = (recording(0, [line(at, f"prev_prio=120 prev_state={state} ==> next_comm=a")])
+                              for state in "ZXR")
+        self.assertEqual(self.agreement(zombie, dead).differences, [])
+        self.expect_difference(zombie, runs, "of trace-cmd")
+
     def test_another_pid_name_or_field(self):
         at = 10 * SECOND + SECOND // 2 + 3 * 10**6
         ours = recording(0, [line(at, "vec=1")])
