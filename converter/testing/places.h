@@ -13,11 +13,11 @@ namespace perf2dat::testing {
 /// Emulated machines take a hundred times as long, and what they can show is in few of the bytes;
 /// an odd step comes to each byte of numbers of any size.
 inline std::size_t places_step() {
-  static const std::size_t step = [] {
+  static const std::size_t kStep = [] {
     const char* const text = std::getenv("TEST_PLACES_STEP");
     return text == nullptr ? 1 : std::max<std::size_t>(1, std::stoul(text));
   }();
-  return step;
+  return kStep;
 }
 
 }  // namespace perf2dat::testing
