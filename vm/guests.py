@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What is known of each guest architecture, and where its parts are kept."""
 
+import contextlib
+import fcntl
 import os
 import subprocess
+import threading
 import tomllib
 from pathlib import Path
 
@@ -26,10 +29,23 @@ class Architecture:
         self.machine = described["machine"]
 
 
+_installing = threading.Lock()  # apt does not wait for another that fetches package lists
+
+
 def install(packages):
     """Sees to it that Debian packages are installed on this machine; what is missing is the failure's
     message."""
-    run(TOP / "scripts" / "setup", "--packages", *packages)
+    with _installing:
+        run(TOP / "scripts" / "setup", "--packages", *packages)
+
+
+@contextlib.contextmanager
+def locked(directory):
+    """Nobody else makes anything in the directory meanwhile."""
+    directory.mkdir(parents=True, exist_ok=True)
+    with open(directory / "lock", "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def run(*command, **options):

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Runs a command in a guest, and brings back what it left in /out."""
 
-import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -25,7 +23,8 @@ COMPLAINT = re.compile(
     r"UBSAN:|refcount_t:|list_(add|del) corruption|"
     r"trying to register non-static key|"  # lockdep; its other reports begin with WARNING
     r"rcu: INFO:.* stall|kthread starved|blocked for more than|"
-    r"unreferenced object|kmemleak: \d+ new")
+    r"unreferenced object|kmemleak: \d+ new|"
+    r"---\[ end trace|\[#\d+\]")  # of what else kills a task on any architecture
 
 
 class Result:
@@ -86,7 +85,8 @@ def kernel_image(arch):
 
 def run(arch, command, out, *, files=(), smp=2, megabytes=1024, timeout=600, show=None,
         interactive=False, what="the command"):
-    """Runs a shell command in a guest of an architecture; `out` gets what it leaves in /out.
+    """Runs a shell command in a guest of an architecture; the directory `out` gets what it leaves in
+    /out.
 
     files: (path here, absolute path there) of files and directories.  show: called with each line of
     the console.  Raises TimedOut, which names `what`, after `timeout` seconds.
@@ -104,8 +104,6 @@ def run(arch, command, out, *, files=(), smp=2, megabytes=1024, timeout=600, sho
         console = (run_interactive(line) if interactive
                    else run_watched(line, timeout, show, f"{arch.name}: {what}"))
         seconds = time.monotonic() - begun
-        shutil.rmtree(out, ignore_errors=True)
-        out.mkdir(parents=True)
         return Result(unpack(disk, out), seconds, console, out)
 
 
@@ -123,19 +121,34 @@ def run_interactive(line):
     return []
 
 
+_running = set()
+_stopped = threading.Event()
+
+
+def stop():
+    """Ends all guests, and lets no other begin."""
+    _stopped.set()
+    for process in list(_running):
+        process.kill()
+
+
 def run_watched(line, timeout, show, what):
-    process = subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT, start_new_session=True)
+    # However this process ends, no guest outlives it.
+    process = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", *line], stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    _running.add(process)
     late = threading.Event()
 
     def end():
         late.set()
-        os.killpg(process.pid, signal.SIGKILL)
+        process.kill()
 
     timer = threading.Timer(timeout, end)
     timer.start()
     console = []
     try:
+        if _stopped.is_set():
+            raise guests.Failed(f"{what}: stopped")
         for raw in process.stdout:
             text = raw.decode(errors="replace").rstrip("\r\n")
             console.append(text)
@@ -144,8 +157,9 @@ def run_watched(line, timeout, show, what):
         process.wait()
     finally:
         timer.cancel()
-        if process.poll() is None:
-            process.kill()
+        process.kill()
+        process.wait()
+        _running.discard(process)
     if late.is_set():
         tail = "\n".join(console[-10:])
         raise TimedOut(f"{what} took longer than {timeout} s; the console's last lines:\n{tail}")

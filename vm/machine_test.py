@@ -21,6 +21,9 @@ BUG: workqueue lockup - pool cpus=0 node=0 flags=0x0 nice=0 stuck for 31s!
 watchdog: BUG: soft lockup - CPU#0 stuck for 22s! [perf:77]
 kernel BUG at mm/slub.c:4411!
 Internal error: Oops: 0000000096000004 [#1] PREEMPT SMP
+Internal error: synchronous external abort: 0000000096000010 [#1]  SMP
+illegal operation: 0001 ilc:1 [#1] SMP
+---[ end trace 0000000000000000 ]---
 Oops: general protection fault, probably for non-canonical address 0xdead000000000100
 Unable to handle kernel pointer dereference in virtual kernel address space
 Kernel panic - not syncing: Attempted to kill init! exitcode=0x00000000

@@ -12,27 +12,27 @@ OPTIONS = ["-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1", "-DTRA
            "-DCMAKE_EXE_LINKER_FLAGS=-s"]
 
 
-def build(arch, *targets, jobs=None):
+def build(arch, *targets):
     """Builds targets (none: all) for an architecture; returns the build's directory."""
     guests.run(guests.TOP / "scripts" / "setup", "build")
     guests.install([*arch.packages, "binutils", "ninja-build"])
     directory = guests.TOP / "build" / f"guest-{arch.name}"
     packages = root.unpacked(arch)
-    with root.locked(directory):
-        run_build(arch, directory, packages, targets, jobs)
+    with guests.locked(directory):
+        run_build(arch, directory, packages, targets)
     return directory
 
 
-def run_build(arch, directory, packages, targets, jobs):
+def run_build(arch, directory, packages, targets):
     guests.run("cmake", "-S", guests.TOP, "-B", directory, "-G", "Ninja",
                f"-DCMAKE_TOOLCHAIN_FILE={guests.VM}/toolchain.cmake",
                f"-DTRACEBRIDGE_GNU={arch.gnu}", f"-DTRACEBRIDGE_PACKAGES={packages}", *OPTIONS)
     wanted = [word for target in targets for word in ("--target", target)]
-    guests.run("cmake", "--build", directory, "-j", str(jobs or os.cpu_count()), *wanted)
+    guests.run("cmake", "--build", directory, "-j", str(os.cpu_count()), *wanted)
 
 
 def build_here():
     """Builds perf2dat for this machine; returns its path."""
-    with root.locked(guests.TOP / "build"):
+    with guests.locked(guests.TOP / "build"):
         guests.run("make", "-C", guests.TOP, "all")
     return guests.TOP / "build/release/converter/perf2dat"

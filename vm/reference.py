@@ -26,7 +26,7 @@ ENDED = re.compile(r"\bprev_state=[ZX]")
 
 class Agreement(NamedTuple):
     events: int  # that both saw
-    cpus: int
+    cpus: int  # on which both saw any
     nested: int  # events that came between the two times of another
     differences: list  # lines
 
@@ -107,15 +107,16 @@ def compare(converted, native, window):
     """Compares the lines of two reports (`trace-cmd report -t -N`), between two times in nanoseconds."""
     ours, theirs = by_cpu(converted), by_cpu(native)
     events = nested = 0
-    cpus = sorted({*ours, *theirs})
+    cpus = 0
     differences = []
-    for cpu in cpus:
+    for cpu in sorted({*ours, *theirs}):
         spans, found = pair(*cut(ours[cpu], theirs[cpu], window))
         within, overlaps = find_overlaps(spans)
+        cpus += bool(spans)
         events += len(spans)
         nested += within
         differences += [f"CPU {cpu}: {line}" for line in (*found, *overlaps)]
-    return Agreement(events, len(cpus), nested, differences)
+    return Agreement(events, cpus, nested, differences)
 
 
 def compare_files(directory):

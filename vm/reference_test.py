@@ -54,6 +54,10 @@ class Compare(unittest.TestCase):
         theirs = recording(0, [line(at + 300, "first"), line(at + 400, "second")])
         self.expect_difference(ours, theirs, "overlaps")
 
+    def test_nothing_in_the_window(self):
+        agreement = reference.compare(recording(0), recording(0), (20 * SECOND, 21 * SECOND))
+        self.assertEqual((agreement.events, agreement.cpus), (0, 0))
+
     def test_another_clock(self):
         self.expect_difference(recording(0), recording(15 * 10**6), "overlaps")
 

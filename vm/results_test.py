@@ -13,6 +13,16 @@ def outcomes(cases):
     return [(each.name, each.outcome) for each in cases]
 
 
+class Status(unittest.TestCase):
+    def test_that_no_case_accounts_for_is_a_failure(self):
+        self.assertEqual(outcomes(results.with_status([case("a", True)], "w", 1)), [("a", PASSED), ("w", FAILED)])
+        self.assertEqual(outcomes(results.with_status([case("a", False)], "w", 1)), [("a", FAILED)])
+        self.assertEqual(outcomes(results.with_status([case("a", True)], "w", 0)), [("a", PASSED)])
+
+    def test_nothing_shown_is_a_failure(self):
+        self.assertEqual(outcomes(results.with_status([], "w", 0)), [("w", FAILED)])
+
+
 class Ktap(unittest.TestCase):
     def test_results(self):
         text = ["KTAP version 1", "1..4", "# why", "ok 1 a", "noise", "not ok 2 - b c", "ok 3 d # SKIP e",
@@ -35,7 +45,7 @@ class Ktap(unittest.TestCase):
 
 
 class ExpectedFailures(unittest.TestCase):
-    LIST = {"b": ("wrong fields", "of a reason")}
+    LIST = {"b": (r"\d+ wrong fields", "of a reason")}
 
     def check(self, cases, expected):
         self.assertEqual(outcomes(results.expect_failures(cases, self.LIST)), expected)
@@ -49,11 +59,18 @@ class ExpectedFailures(unittest.TestCase):
     def test_have_failed_when_they_fail_otherwise(self):
         self.check([case("b", False, "perf cannot record")], [("b", FAILED)])
 
+    def test_have_failed_when_they_also_fail_otherwise(self):
+        self.check([case("b", False, "3 wrong fields\n2 wrong times")], [("b", FAILED)])
+
+    def test_keep_what_they_printed(self):
+        found = results.expect_failures([case("b", False, "3 wrong fields")], self.LIST)
+        self.assertEqual(found[0].text, "of a reason\n3 wrong fields")
+
     def test_have_failed_when_they_were_not_tried(self):
         self.check([case("a", True)], [("a", PASSED), ("b", FAILED)])
 
     def test_excuse_no_others(self):
-        self.check([case("c", False, "wrong fields"), case("b", False, "wrong fields")],
+        self.check([case("c", False, "1 wrong fields"), case("b", False, "1 wrong fields")],
                    [("c", FAILED), ("b", EXPECTED)])
 
 

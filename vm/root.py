@@ -6,8 +6,6 @@ initramfs holds a few programs of them and the libraries that these need, found 
 finds them. What runs in the guest comes in a second archive behind it, see machine.py.
 """
 
-import contextlib
-import fcntl
 import hashlib
 import os
 import re
@@ -35,7 +33,7 @@ def unpacked(arch):
     """The directory with all packages of an architecture; they are fetched when it is not there."""
     directory = guests.CACHE / "vm" / arch.name / "packages"
     wanted = "\n".join([*PROGRAMS, *LIBRARIES])
-    with locked(directory.parent):
+    with guests.locked(directory.parent):
         done = directory / ".complete"
         if done.exists() and done.read_text() == wanted:
             return directory
@@ -45,15 +43,6 @@ def unpacked(arch):
         merge_usr(directory)
         done.write_text(wanted)
     return directory
-
-
-@contextlib.contextmanager
-def locked(directory):
-    """Nobody else makes anything in the directory meanwhile."""
-    directory.mkdir(parents=True, exist_ok=True)
-    with open(directory / "lock", "w", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def merge_usr(directory):
@@ -130,7 +119,7 @@ def initramfs(arch):
     key = hashlib.sha256(repr((FILES, DIRECTORIES, INIT.read_text(),
                                (packages / ".complete").stat().st_mtime)).encode()).hexdigest()
     output = packages.parent / f"root-{key[:16]}.cpio.gz"
-    with locked(packages.parent):
+    with guests.locked(packages.parent):
         if not output.exists():
             make_initramfs(arch, packages, output)
     return output
