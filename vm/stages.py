@@ -21,11 +21,12 @@ RESULTS = guests.TOP / "build" / "verify"
 TESTS = guests.VM / "tests"
 COMPARE = guests.TOP / "scripts" / "compare_report.py"
 KINDS = ["sched", "irq-timer", "syscalls", "mixed", "callchain", "compressed", "stream"]
-# All that compare_report.py prints of differences of one kind.
-ONLY_DIFFERENCES = r"((?!differences of kind).)*differences of kind {} *: \d+\n((?!differences of kind).)*"
+# All that compare_report.py prints where there are differences, and none but of some kinds.
+ONLY_DIFFERENCES = (r"(?=.*differences of kind)"
+                    r"(?:(?!differences of kind).|differences of kind (?:{}):)*")
 # Kinds that cannot pass yet: what is then printed, and why.
 EXPECTED_FAILURES = {
-    "group-read": (ONLY_DIFFERENCES.format("missing"),
+    "group-read": (ONLY_DIFFERENCES.format("missing|extra|name"),
                    "perf script shows a line for each member of a group that is read together "
                    "({...}:S); perf2dat converts the samples, of which there is one"),
     "maple-tree": (ONLY_DIFFERENCES.format("fields"),
