@@ -63,9 +63,8 @@ verify: ## check, kernelshark, and guests of four architectures (ARCH='host s390
 	@scripts/setup test
 	@scripts/verify $(if $(ARCH),--arch $(ARCH)) $(if $(STAGE),--stage $(STAGE))
 
-# Up to the first that fails.
 .PHONY: ci
-ci: ## all that continuous integration runs: lint, sanitize, check-clang, a short fuzz, verify
+ci: ## lint, sanitize, check-clang, a short fuzz and verify, up to the first that fails
 	@for stage in lint sanitize check-clang 'fuzz FUZZ_SECONDS=20' verify; do \
 	  echo "== $$stage"; start=$$(date +%s); \
 	  $(MAKE) --no-print-directory $$stage && result=passed || result=FAILED; \
