@@ -2,8 +2,8 @@
 """Holds a converted recording against the trace.dat that trace-cmd recorded of the same events.
 
 perf and trace-cmd were asked the same events and the same clock. Both see each event, one after the
-other, so it has two times. Between the two nothing else can happen on that CPU but an interrupt, which
-both see whole. Therefore the spans between the two times of all events of a CPU lie apart or one within
+other, so it has two times. The events are of those at which the kernel keeps the CPU: between the two times
+nothing else can happen on it but an interrupt, which both see whole. Therefore the spans between the two times of all events of a CPU lie apart or one within
 the other. That needs no tolerance: a time of another clock, unit or base, a wrong CPU, an event too many
 or too few makes spans overlap.
 """
