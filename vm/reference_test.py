@@ -66,6 +66,19 @@ class Compare(unittest.TestCase):
         for index in range(50, 150):
             self.expect_difference(whole[:index] + whole[index + 1:], recording(10), "of trace-cmd")
 
+    def test_one_that_perf_passed_over(self):
+        # 1000 events on CPU 0 in the window allow for one.
+        theirs = [line(10 * SECOND + i * 10**6, f"vec={i % 10}") for i in range(100, 2000)]
+        window = (10 * SECOND, 12 * SECOND)
+        for index in (700, 701, 900):
+            agreement = reference.compare(theirs[:index] + theirs[index + 1:], theirs, window)
+            self.assertEqual((agreement.differences, agreement.unseen), ([], 1))
+            two = theirs[:index] + theirs[index + 1:index + 51] + theirs[index + 52:]
+            self.assertNotEqual(reference.compare(two, theirs, window).differences, [])
+            # Nothing excuses what trace-cmd did not see.
+            one_more = reference.compare(theirs, theirs[:index] + theirs[index + 1:], window)
+            self.assertNotEqual(one_more.differences, [])
+
     def test_another_cpu(self):
         at = 10 * SECOND + SECOND // 2 + 3 * 10**6
         ours, theirs = (recording(0, [line(at, "moved", cpu)]) for cpu in (0, 1))

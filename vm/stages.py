@@ -163,7 +163,7 @@ def with_trace_cmd(arch, show):
     agreement = reference.compare_files(result.directory)
     count = len(agreement.differences)
     text = "\n".join([f"compared {agreement.events} events on {agreement.cpus} CPUs: "
-                      f"{count} differences", *agreement.differences[:reference.SHOWN]])
+                      f"{count} differences, {agreement.unseen} that perf passed over", *agreement.differences[:reference.SHOWN]])
     return [case("the same events in the same order, at the same times", count == 0, text),
             case("there were events on each CPU", agreement.cpus == 2, text)]
 
