@@ -25,6 +25,8 @@ UNSEEN = 1000  # there may be one in so many events
 # A task that ends is a zombie (Z) until its parent has seen that, and dead (X) then. On another CPU that may
 # be between the two times at which the recorders look.
 ENDED = re.compile(r"\bprev_state=[ZX]")
+# So may the program that it begins on another CPU, and with it its name.
+NAME_OF = re.compile(r"\bcomm=.*? pid=(\d+)")
 
 
 class Agreement(NamedTuple):
@@ -66,11 +68,18 @@ def cut(ours, theirs, window):
     return [[event for event in events if begin <= event.time < end] for events in (ours, theirs)]
 
 
+def content(event):
+    """What both recorders have to tell of an event, other than the time."""
+    def nameless(about):
+        return about[0] if int(about[1]) == event.pid else f"pid={about[1]}"
+    fields = NAME_OF.sub(nameless, ENDED.sub("prev_state=Z|X", event.fields))
+    return event.name, event.pid, fields
+
+
 def by_content(events):
     result = collections.defaultdict(list)
     for event in events:
-        fields = ENDED.sub("prev_state=Z|X", event.fields)
-        result[event.name, event.pid, fields].append(event)
+        result[content(event)].append(event)
     return result
 
 
@@ -93,8 +102,8 @@ def pair(ours, theirs):
     allowed = len(theirs) // UNSEEN
     differences = []
     ours, theirs = by_content(ours), by_content(theirs)
-    for content in {**ours, **theirs}:
-        our, their = ours[content], theirs[content]
+    for key in {**ours, **theirs}:
+        our, their = ours[key], theirs[key]
         if 0 < len(their) - len(our) <= allowed - unseen:
             unseen += len(their) - len(our)
             their = without_unseen(our, their)

@@ -92,6 +92,15 @@ class Compare(unittest.TestCase):
         self.assertEqual(self.agreement(zombie, dead).differences, [])
         self.expect_difference(zombie, runs, "of trace-cmd")
 
+    def test_another_task_that_is_renamed_between_the_two_recorders(self):
+        at = 10 * SECOND + SECOND // 2 + 3 * 10**6
+        for pid, differ in ((8, False), (7, True)):  # 7 is who causes the event, and does nothing else
+            ours, theirs = (recording(0, [line(at, f"comm={name} pid={pid} runtime=5 [ns]")])
+                            for name in ("reference", "dd of=x"))
+            self.assertEqual(bool(self.agreement(ours, theirs).differences), differ)
+        pids = (recording(0, [line(at, f"comm=dd pid={pid} runtime=5 [ns]")]) for pid in (8, 9))
+        self.expect_difference(*pids, "of trace-cmd")
+
     def test_another_pid_name_or_field(self):
         at = 10 * SECOND + SECOND // 2 + 3 * 10**6
         ours = recording(0, [line(at, "vec=1")])
