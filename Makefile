@@ -93,6 +93,34 @@ kernelshark: ## open converted recordings in KernelShark; its pictures are in bu
 	@converter/tests/kernelshark/open_in_kernelshark build/release/converter/perf2dat \
 	  build/kernelshark
 
+# What CMake has of the series for the kernel; $@ is the target's name there, too.
+define target
+@scripts/setup test
+$(call configure,dev)
+@cmake --build --preset dev --target $@
+endef
+
+.PHONY: kernel-series
+kernel-series: ## write the series for the kernel as mail, to build/kernel-series
+	$(target)
+
+.PHONY: kernel-check
+kernel-check: ## build each commit of the series and have it checked by the kernel's own tools
+	@scripts/kernel-series --check
+
+.PHONY: litmus
+litmus: ## check the series' memory ordering by the kernel's model
+	$(target)
+
+.PHONY: kernel-selftests
+kernel-selftests: ## run the series' KUnit suites and selftests in all guests (kernel-s390x: build a kernel)
+	$(target)
+
+KERNELS := $(patsubst vm/arch/%.toml,kernel-%,$(wildcard vm/arch/*.toml))
+.PHONY: $(KERNELS)
+$(KERNELS):
+	$(target)
+
 .PHONY: golden
 golden: all ## record golden/ anew in guests, for a person to judge (ARCH=s390x: a part)
 	@scripts/setup test
@@ -110,7 +138,7 @@ coverage: ## run the tests, print each file's line coverage, and demand 95 % of 
 .PHONY: format
 format: ## bring all C++ sources into shape, in place
 	@scripts/setup format
-	@git ls-files -z -co --exclude-standard '*.h' '*.cc' '*.cpp' ':!kernel/' | \
+	@git ls-files -z -co --exclude-standard '*.h' '*.cc' '*.cpp' ':!kernel/tree/' | \
 	  xargs -0 -r clang-format -i
 
 .PHONY: install

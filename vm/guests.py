@@ -13,6 +13,8 @@ TOP = Path(__file__).resolve().parent.parent
 VM = TOP / "vm"
 ARCHITECTURES = sorted(path.stem for path in (VM / "arch").glob("*.toml"))
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tracebridge"
+# Packages of Debian's for Python, which another Python than Debian's does not find.
+DEBIAN_PYTHON = "/usr/lib/python3/dist-packages"
 
 
 class Architecture:

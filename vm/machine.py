@@ -68,38 +68,49 @@ def write_job(arch, command, files, directory):
     return initrd
 
 
-def command_line(arch, initrd, disk, smp, megabytes, image):
+def command_line(arch, initrd, disk, smp, megabytes, image, parameters):
     machine = arch.machine
     return [machine["qemu"], *machine["arguments"], "-accel", machine["accelerator"], "-smp", str(smp),
             "-m", str(megabytes), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
             *machine["console"], "-kernel", str(image), "-initrd", str(initrd),
             # Of the kernel's messages the console shows warnings and worse; the log has all.
-            "-append", f"{machine['command_line']} panic=-1 loglevel=5",
+            "-append", f"{machine['command_line']} panic=-1 loglevel=5 {parameters}",
             "-drive", f"if=none,id=out,format=raw,file={disk}",
             "-device", f"{machine['disk']},drive=out"]
 
 
-def kernel_image(arch):
-    return Path(guests.run(guests.TOP / "scripts" / "kernel-build", arch.name).split()[-1])
+def kernel_build(arch, flavour, *words):
+    """The path that scripts/kernel-build prints last."""
+    chosen = ["--flavour", flavour] if flavour else []
+    return Path(guests.run(guests.TOP / "scripts" / "kernel-build", arch.name, *chosen, *words).split()[-1])
+
+
+def kernel_image(arch, flavour=None):
+    return kernel_build(arch, flavour)
+
+
+def kernel_modules(arch, flavour=None):
+    """The paths of the kernel's modules."""
+    return sorted(kernel_build(arch, flavour, "--modules").iterdir())
 
 
 def run(arch, command, out, *, files=(), smp=2, megabytes=1024, timeout=600, show=None,
-        interactive=False, what="the command"):
+        interactive=False, what="the command", flavour=None, parameters=""):
     """Runs a shell command in a guest of an architecture; the directory `out` gets what it leaves in
     /out.
 
     files: (path here, absolute path there) of files and directories.  show: called with each line of
-    the console.  Raises TimedOut, which names `what`, after `timeout` seconds.
+    the console.  flavour: of the kernel.  parameters: more words for the kernel.  Raises TimedOut, which names `what`, after `timeout` seconds.
     """
     guests.install([*PACKAGES, *arch.packages])
-    image = kernel_image(arch)
+    image = kernel_image(arch, flavour)
     with tempfile.TemporaryDirectory(prefix="vm.") as name:
         directory = Path(name)
         initrd = write_job(arch, command, files, directory)
         disk = directory / "disk"
         with open(disk, "wb") as file:
             file.truncate(DISK_BYTES)
-        line = command_line(arch, initrd, disk, smp, megabytes, image)
+        line = command_line(arch, initrd, disk, smp, megabytes, image, parameters)
         begun = time.monotonic()
         console = (run_interactive(line) if interactive
                    else run_watched(line, timeout, show, f"{arch.name}: {what}"))

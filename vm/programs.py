@@ -4,7 +4,9 @@
 import os
 
 import guests
+import kernels
 import root
+import series
 
 # Debug information would be most of what a guest has to unpack, and the optimizer most of the time that
 # the builds for all guests take.
@@ -36,3 +38,14 @@ def build_here():
     with guests.locked(guests.TOP / "build"):
         guests.run("make", "-C", guests.TOP, "all")
     return guests.TOP / "build/release/converter/perf2dat"
+
+
+def build_selftest(arch):
+    """Builds the series' selftest in user space for a guest, with no library; returns its path."""
+    guests.install(arch.packages)
+    program = guests.TOP / "build" / f"guest-{arch.name}" / "aux_kernel_usermode"
+    with series.patched(kernels.source()) as (source, _), guests.locked(program.parent):
+        tests = source / "tools/testing/selftests"
+        guests.run(f"{arch.gnu}-gcc", "-O2", "-Wall", "-static", "-pthread", "-I", tests,
+                   tests / "perf_events/aux_kernel_usermode.c", "-o", program)
+    return program

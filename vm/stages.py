@@ -4,6 +4,7 @@ cases. What the guests left is in build/verify/ARCH/STAGE."""
 
 import functools
 import hashlib
+import os
 import shutil
 import sys
 import tempfile
@@ -38,7 +39,12 @@ HOST_SUMS = threading.Lock()  # the first who needs them makes them
 CROSS_CPUS = 2
 # A guest that takes longer hangs: the longest that was seen on two cores, with another guest beside,
 # times five.
-SECONDS = {"kernel": 120, "unit": 1800, "roundtrip": 900, "reference": 600, "cross": 600}
+SECONDS = {"kernel": 120, "kunit": 900, "selftests": 900, "stress": 600, "sanitizers": 1800, "unit": 1800,
+           "roundtrip": 900, "reference": 600, "cross": 600}
+# Kernels that check themselves, and the suites that each runs.
+SANITIZERS = {"kasan": "perf_aux_kernel*", "kcsan": "perf_aux_kernel*"}
+# For how long the AUX buffers of kernel consumers are stressed: more says more.
+STRESS_MINUTES = float(os.environ.get("STRESS_MINUTES") or 0.5)
 
 
 def empty_directory(arch, name):
@@ -84,22 +90,64 @@ def is_noticed(arch, fault, show):
 
 
 def kernel(arch, show):
-    """The architecture's kernel is built, boots, and passes its own KUnit tests; what goes wrong in a
-    guest is noticed."""
+    """The architecture's kernel is built and boots; what goes wrong in a guest is noticed."""
     result = in_guest(arch, "kernel", "uname -srm", [], show)
-    log = (result.directory / "kernel.log").read_text(errors="replace").splitlines()
-    # Suites stand at the begin of a line, after their number; their tests are indented, each suite's
-    # with a number of their own, and decide the suite's result.
+    return [case("boots", result.status == 0, "\n".join(result.console)),
+            *(is_noticed(arch, fault, show) for fault in FAULTS)]
+
+
+def kunit_cases(log):
+    """The cases of all suites in a kernel's log. Suites stand at the begin of a line, after their
+    number; their tests are indented, each suite's with a number of their own, and decide the suite's
+    result."""
     suites = results.from_ktap(log)
     tests = results.from_ktap(["1..0", *(line.strip() for line in log if line.startswith("    "))])
-    return [case("boots", result.status == 0, "\n".join(result.console)),
-            *(each._replace(name=f"KUnit {each.name}") for each in (*suites, *tests)),
-            *(is_noticed(arch, fault, show) for fault in FAULTS)]
+    return [each._replace(name=f"KUnit {each.name}") for each in (*suites, *tests)]
+
+
+def run_kunit(arch, stage, show, suites="*", **options):
+    """Boots a guest whose kernel runs KUnit suites, and gives their cases."""
+    result = in_guest(arch, stage, "true", [], show,
+                      parameters=f"kunit.autorun=1 kunit.filter_glob={suites}", **options)
+    return kunit_cases((result.directory / "kernel.log").read_text(errors="replace").splitlines())
+
+
+def kunit(arch, show):
+    """The kernel's KUnit tests pass, those of the series in kernel/ among them."""
+    return run_kunit(arch, "kunit", show)
+
+
+def kernel_files(arch, flavour=None):
+    """What the kernel's tests in user space need in a guest."""
+    tests = guests.TOP / "kernel/tree/tools/testing/selftests/perf_events"
+    return [*((path, f"/job/{path.name}") for path in machine.kernel_modules(arch, flavour)),
+            (programs.build_selftest(arch), "/job/aux_kernel_usermode"),
+            (tests / "aux_kernel.sh", "/job/aux_kernel.sh")]
+
+
+def selftests(arch, show):
+    """The series' selftests pass, and the tracepoint of its sample goes from perf to trace-cmd."""
+    files = kernel_files(arch)
+    result = in_guest(arch, "selftests", "MODULES_DIR=/job ./aux_kernel.sh", files, show)
+    cases = results.with_status(results.from_ktap(result.console), "selftests", result.status)
+    files += [*perf2dat_files(arch), (TESTS / "roundtrip", "/job/roundtrip")]
+    result = in_guest(arch, "selftests", "./roundtrip aux-drain", files, show, name="selftests-aux-drain")
+    return [*cases, *compare_all(result)]
+
+
+def stress(arch, show, flavour=None):
+    """An AUX buffer is filled, drained, released and set up anew, its event disabled and enabled and its
+    CPU taken away, all at the same time; nothing is lost that the PMU does not tell of."""
+    files = [*kernel_files(arch, flavour), (TESTS / "stress", "/job/stress")]
+    result = in_guest(arch, "stress", f"./stress {STRESS_MINUTES}", files, show, flavour=flavour,
+                      timeout=SECONDS["stress"] + 120 * STRESS_MINUTES)
+    return results.with_status(results.from_ktap(result.console), "stress", result.status)
 
 
 def unit(arch, show):
     """Our own unit tests, built for the architecture."""
-    tests = sorted((programs.build(arch) / "converter/tests").glob("*_tests"))
+    build = programs.build(arch)
+    tests = [test for part in ("converter", "kernel") for test in sorted((build / part / "tests").glob("*_tests"))]
     files = [(test, f"/job/tests/{test.name}") for test in tests]
     files += [(TESTS / "unit", "/job/unit"), (guests.TOP / "golden", guests.TOP / "golden")]
     result = in_guest(arch, "unit", "./unit", files, show)
@@ -133,6 +181,12 @@ def compared(directory, kind):
         return False, str(failed)
 
 
+def compare_all(result):
+    """The cases of tests/roundtrip: what the guest could record and convert has to compare, too."""
+    return [each if each.failed else case(each.name, *compared(result.directory, each.name))
+            for each in results.from_ktap(result.console)]
+
+
 def roundtrip(arch, show):
     """perf records in the guest, the guest's perf2dat converts, and the guest's trace-cmd and perf
     tell the same."""
@@ -144,13 +198,8 @@ def roundtrip(arch, show):
     for cpus in CPUS:
         command = f"test $(nproc) = {cpus} && ./roundtrip {' '.join(kinds)}"
         result = in_guest(arch, "roundtrip", command, files, show, name=f"roundtrip-{cpus}", smp=cpus)
-        found = results.from_ktap(result.console)
-        for index, each in enumerate(found):
-            if not each.failed:
-                passed, text = compared(result.directory, each.name)
-                found[index] = case(each.name, passed, text)
         cases += [each._replace(name=f"{each.name}, {cpus} CPUs")
-                  for each in results.expect_failures(found, EXPECTED_FAILURES)]
+                  for each in results.expect_failures(compare_all(result), EXPECTED_FAILURES)]
     return cases
 
 
@@ -209,5 +258,17 @@ def cross(arch, show):
     return results.with_status(cases, "cross", result.status)
 
 
-STAGES = {"kernel": kernel, "unit": unit, "roundtrip": roundtrip, "reference": with_trace_cmd,
+def sanitizers(arch, show):
+    """KUnit tests, and a stress, by kernels that look for what goes wrong without being seen."""
+    cases = []
+    for flavour, suites in SANITIZERS.items():
+        found = run_kunit(arch, "sanitizers", show, suites, name=f"sanitizers-{flavour}", flavour=flavour)
+        cases += [each._replace(name=f"{flavour}: {each.name}") for each in found]
+    return cases
+
+
+STAGES = {"kernel": kernel, "kunit": kunit, "selftests": selftests, "stress": stress,
+          "sanitizers": sanitizers, "unit": unit, "roundtrip": roundtrip, "reference": with_trace_cmd,
           "cross": cross}
+# Stages that are not for all architectures.
+ONLY = {"sanitizers": ["x86_64"]}

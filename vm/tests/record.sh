@@ -27,6 +27,11 @@ record() { # KIND OUTPUT
     compressed) perf record -q -N -o "$2" -z -e 'sched:*' -e 'irq:*' -a sleep 0.5 ;;
     group-read) perf record -q -N -o "$2" -e "{sched:sched_switch,sched:sched_wakeup}:S" -a sleep 0.3 ;;
     maple-tree) perf record -q -N -o "$2" -e "maple_tree:*" sh -c "ls | cat" ;;
+    # What the sample of kernel/ drains from the AUX buffers of a PMU that a module brings.
+    aux-drain)
+      insmod /job/test_perf_aux.ko &&
+        insmod /job/perf_aux_drain.ko "type=$(cat /sys/bus/event_source/devices/aux_test/type)" &&
+        perf record -q -N -o "$2" -e 'perf_aux_drain:*' -a sleep 1 ;;
     stream) perf record -q -N -o - -e sched:sched_switch -e sched:sched_wakeup -a sleep 0.5 >"$2" ;;
     *) echo "no kind $1"; return 1 ;;
   esac

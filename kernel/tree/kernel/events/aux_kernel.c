@@ -8,8 +8,10 @@
  * are lettered as in perf_output_put_handle().
  */
 
+#include <linux/cleanup.h>
 #include <linux/export.h>
 #include <linux/mm.h>
+#include <linux/mutex.h>
 #include <linux/perf_event.h>
 
 #include "internal.h"
@@ -90,29 +92,24 @@ static void rb_copy_aux(struct perf_buffer *rb, void *dst, unsigned long from,
 int perf_event_aux_copy(struct perf_event *event, void *dst,
 			unsigned long from, unsigned long len)
 {
-	/*
-	 * The mutex that keeps the pages is in the buffer itself, so a
-	 * reference to that is needed, too.
-	 */
-	struct perf_buffer *rb = ring_buffer_get_aux_kernel(event);
-	int ret = 0;
+	struct perf_buffer *rb;
 
-	if (!rb)
+	/* Keeps the buffer and its pages, see perf_event_free_aux_kernel(). */
+	guard(mutex)(&event->mmap_mutex);
+
+	rb = event->rb;
+	if (!rb || !rb_aux_kernel(rb))
 		return -ENXIO;
 
-	mutex_lock(&rb->aux_mutex);
-	if (!rb_aux_kernel(rb))
-		ret = -ENXIO;
-	else if (!dst && len)
-		ret = -EINVAL;
-	else if (!aux_ring_range_valid(rb_aux_head(rb), rb_aux_tail(rb), from, len))
-		ret = -ERANGE;
-	else
-		rb_copy_aux(rb, dst, from, len);
-	mutex_unlock(&rb->aux_mutex);
+	if (!dst && len)
+		return -EINVAL;
 
-	ring_buffer_put(rb);
-	return ret;
+	if (!aux_ring_range_valid(rb_aux_head(rb), rb_aux_tail(rb), from, len))
+		return -ERANGE;
+
+	rb_copy_aux(rb, dst, from, len);
+
+	return 0;
 }
 EXPORT_SYMBOL_GPL(perf_event_aux_copy);
 
