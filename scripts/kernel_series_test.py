@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import time
 import unittest
 from pathlib import Path
 from unittest import mock
@@ -391,8 +392,8 @@ class Copies(Fixture):
             self.patched()
         self.assertEqual(changed(), [])
 
-    def test_the_source_stays_while_somebody_builds(self):
-        waits = """if True:
+    def test_the_source_stays_while_somebody_reads_it(self):
+        reads = """if True:
             import sys
             sys.path.insert(0, sys.argv[1])
             from pathlib import Path
@@ -400,16 +401,112 @@ class Copies(Fixture):
             with series.patched(Path(sys.argv[2]), Path(sys.argv[3])) as (tree, _):
                 print(Path(tree, "kernel/new/added.c").read_text())
             """
-        command = [sys.executable, "-c", waits, SCRIPTS.parent / "vm", self.source, self.kernel]
+        command = [sys.executable, "-c", reads, SCRIPTS.parent / "vm", self.source, self.kernel]
         with series.patched(self.source, self.kernel):
-            # Who needs the same does not wait.
-            subprocess.run(command, stdout=subprocess.DEVNULL, check=True, timeout=30)
             self.append("tree/kernel/new/added.c", "int more;\n")
             other = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
             with self.assertRaises(subprocess.TimeoutExpired):
                 other.wait(0.5)
             self.assertEqual(self.text("kernel/new/added.c"), "int added;\n")
         self.assertIn("int more;", other.communicate(timeout=30)[0])
+
+
+class Builds(Fixture):
+    """The build of these tests makes an object of one file, when make would: when the object is older."""
+
+    def setUp(self):
+        super().setUp()
+        self.output = self.directory / "build"
+        self.output.mkdir()
+        self.shared = series.Patched(self.source, self.kernel)
+        self.object = self.output / "added.o"
+        self.compiled = 0
+        self.meanwhile = []  # what happens between reading the file and writing the object
+
+    def make(self):
+        file = self.shared.tree / "kernel/new/added.c"
+        if not self.object.exists() or self.object.stat().st_mtime_ns < file.stat().st_mtime_ns:
+            text = file.read_text()
+            self.compiled += 1
+            time.sleep(0.02)  # files' times tick
+            if self.meanwhile:
+                self.meanwhile.pop(0)()
+            time.sleep(0.02)
+            self.object.write_text(text)
+        time.sleep(0.02)
+
+    def build(self):
+        kernel_build.bring_up_to_date(self.shared, self.output, lambda digest: f"key {digest}", self.make)
+
+    def change(self):
+        self.append("tree/kernel/new/added.c", "int more;\n")
+        self.shared.update()  # as another build does
+
+    def is_current(self):
+        return self.object.read_text() == (self.kernel / "tree/kernel/new/added.c").read_text()
+
+    def test_nothing_is_done_a_second_time(self):
+        self.build()
+        with mock.patch.object(self, "make", lambda: self.fail("built again")):
+            self.build()
+        self.assertEqual(self.compiled, 1)
+
+    def test_a_change_of_the_source_is_built(self):
+        self.build()
+        self.change()
+        self.build()
+        self.assertTrue(self.is_current())
+        self.assertEqual(self.compiled, 2)
+
+    def test_a_change_while_it_is_built_is_built(self):
+        self.meanwhile = [self.change]
+        self.build()
+        self.assertTrue(self.is_current())
+        self.assertEqual(self.compiled, 2)
+
+    def test_a_change_and_back_while_it_is_built(self):
+        original = (self.kernel / "tree/kernel/new/added.c").read_text()
+
+        def forth_and_back():
+            self.change()
+            self.write(self.kernel / "tree/kernel/new/added.c", original)
+            self.shared.update()
+
+        self.meanwhile = [forth_and_back]
+        self.build()
+        self.assertTrue(self.is_current())
+
+    def test_a_change_while_a_build_was_interrupted_is_built(self):
+        def change_and_end():
+            self.change()
+            self.object.write_text("of what it was")
+            raise KeyboardInterrupt
+
+        self.meanwhile = [change_and_end]
+        with self.assertRaises(KeyboardInterrupt):
+            self.build()
+        self.build()
+        self.assertTrue(self.is_current())
+
+    def test_a_failure_is_told(self):
+        def fail():
+            raise guests.Failed("no")
+
+        self.meanwhile = [fail]
+        with self.assertRaises(guests.Failed):
+            self.build()
+        self.assertFalse((self.output / "built.key").exists())
+        self.build()
+        self.assertTrue(self.is_current())
+
+    def test_a_failure_of_a_source_that_changed_is_tried_again(self):
+        def change_and_fail():
+            self.change()
+            raise guests.Failed("no")
+
+        self.meanwhile = [change_and_fail]
+        self.build()
+        self.assertTrue(self.is_current())
 
 
 class Trees(Fixture):

@@ -243,23 +243,28 @@ def update(tree, source, wanted, digest=""):
     """Gives a copy of the source the files that are wanted ({path: File}); all others become the source's
     again. What has its content already is not touched, so that make leaves what depends on it. Returns the
     paths of what was."""
-    before = set(read_record(tree).get("files", []))
-    # Should this end half-way, the next one knows of all files that there may be.
-    write_record(tree, files=sorted(before | set(wanted)))
-    touched = []
+    record = read_record(tree)
+    before = set(record.get("files", []))
+    touched = {}
     for path in sorted(before | set(wanted)):
         file = wanted.get(path)
         if file is None and (source / path).is_file():
             # Not a link: make would take the source's old time for no change.
             file = File.read(source / path)
+        if file is None or not (tree / path).is_file() or File.read(tree / path) != file:
+            touched[path] = file
+    # Each change of files has a number, by which a build knows what it may have missed.
+    generation = record.get("generation", 0) + bool(touched)
+    changes = {**record.get("changes", {}), **{path: generation for path in touched}}
+    # Should this end half-way, the next one knows of all files that there may be.
+    write_record(tree, files=sorted(before | set(wanted)), generation=generation, changes=changes)
+    for path, file in touched.items():
         if file is None:
             remove(tree, source, path)
-            touched.append(path)
-        elif not (tree / path).is_file() or File.read(tree / path) != file:
+        else:
             write_anew(tree / path, file)
-            touched.append(path)
-    write_record(tree, files=sorted(wanted), digest=digest)
-    return touched
+    write_record(tree, files=sorted(wanted), generation=generation, changes=changes, digest=digest)
+    return list(touched)
 
 
 @contextlib.contextmanager
@@ -275,24 +280,50 @@ def copy_name(source, kind):
     return source.with_name(f"{kind}-{source.name.removeprefix('source-')}")
 
 
+class Patched:
+    """The source with the series applied, which all builds share. It may change while one builds: what is
+    built is right when generation() is still what update() returned, else it has to be built again, after
+    renew()."""
+
+    def __init__(self, source, kernel=KERNEL):
+        self.source = source
+        self.kernel = kernel
+        self.tree = copy_name(source, "patched")
+
+    def lock(self, kind=fcntl.LOCK_EX):
+        return flocked(self.tree.with_name(f"{self.tree.name}.lock"), kind)
+
+    def update(self):
+        """Applies the series as it is now. Returns its digest and the files' generation."""
+        with self.lock():
+            listed = Series(self.kernel)
+            digest = listed.digest()
+            if read_record(self.tree).get("digest") != digest:
+                wanted = {}
+                for _, changed in listed.steps(self.source):
+                    wanted.update(changed)
+                if not self.tree.exists():
+                    copy_links(self.source, self.tree)
+                update(self.tree, self.source, wanted, digest)
+            return digest, self.generation()
+
+    def generation(self):
+        return read_record(self.tree).get("generation", 0)
+
+    def renew(self, generation):
+        """Makes files that changed after a generation look as if they had done so now. A build that ran when
+        they did may have made objects of what they were, and these are newer than they are."""
+        with self.lock():
+            for path, change in read_record(self.tree).get("changes", {}).items():
+                if change > generation and (self.tree / path).exists():
+                    os.utime(self.tree / path)
+
+
 @contextlib.contextmanager
 def patched(source, kernel=KERNEL):
-    """Gives (directory, digest) of the source with the series applied; it stays as it is meanwhile."""
-    tree = copy_name(source, "patched")
-    with flocked(tree.with_name(f"{tree.name}.lock"), fcntl.LOCK_SH) as lock:
-        # All who build share the lock. To change the source one has to be alone; as the lock is not held
-        # while one waits for that, somebody else may have done it then, for other files.
-        while True:
-            series = Series(kernel)
-            digest = series.digest()
-            if read_record(tree).get("digest") == digest:
-                break
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if not tree.exists():
-                copy_links(source, tree)
-            wanted = {}
-            for _, changed in series.steps(source):
-                wanted.update(changed)
-            update(tree, source, wanted, digest)
-            fcntl.flock(lock, fcntl.LOCK_SH)
-        yield tree, digest
+    """Gives (directory, digest) of the source with the series applied, which stays as it is meanwhile: for
+    what takes a moment."""
+    shared = Patched(source, kernel)
+    digest, _ = shared.update()
+    with shared.lock(fcntl.LOCK_SH):
+        yield shared.tree, digest

@@ -87,7 +87,7 @@ static atomic64_t aux_test_setups = ATOMIC64_INIT(0);
 static atomic64_t aux_test_frees = ATOMIC64_INIT(0);
 
 /* Whose transaction is open on this CPU. Used with interrupts off. */
-static DEFINE_PER_CPU(struct aux_test_event *, aux_test_open);
+static struct aux_test_event * __percpu *aux_test_open;
 
 static u64 aux_test_field(u64 config, int shift, u64 mask)
 {
@@ -151,13 +151,13 @@ static void aux_test_end(struct aux_test_event *test, unsigned long written, u64
 	 * seen before the head that covers them is up to perf_aux_output_end().
 	 */
 	perf_aux_output_end(&test->handle, written);
-	this_cpu_write(aux_test_open, NULL);
+	this_cpu_write(*aux_test_open, NULL);
 }
 
 /* Returns NULL if the event can not write: it is stopped then. */
 static struct aux_test_area *aux_test_begin(struct aux_test_event *test)
 {
-	struct aux_test_event *open = this_cpu_read(aux_test_open);
+	struct aux_test_event *open = this_cpu_read(*aux_test_open);
 	struct aux_test_area *area;
 
 	if (open == test)
@@ -168,7 +168,7 @@ static struct aux_test_area *aux_test_begin(struct aux_test_event *test)
 	area = perf_aux_output_begin(&test->handle, test->event);
 	if (!area)
 		return NULL;
-	this_cpu_write(aux_test_open, test);
+	this_cpu_write(*aux_test_open, test);
 
 	/*
 	 * Skipping comes before all that a transaction writes: perf takes the bytes
@@ -348,7 +348,7 @@ static void aux_test_stop(struct perf_event *event, int flags)
 	 * function can not be running now, so that there is nothing to wait for.
 	 */
 	hrtimer_try_to_cancel(&test->timer);
-	if (this_cpu_read(aux_test_open) == test)
+	if (this_cpu_read(*aux_test_open) == test)
 		aux_test_end(test, 0, 0);
 	if (flags & PERF_EF_UPDATE)
 		event->hw.state |= PERF_HES_UPTODATE;
@@ -568,8 +568,14 @@ static int __init aux_test_init(void)
 {
 	int ret;
 
+	aux_test_open = alloc_percpu(struct aux_test_event *);
+	if (!aux_test_open)
+		return -ENOMEM;
+
 	guard(mutex)(&aux_test_lock);
 	ret = aux_test_register(true);
+	if (ret)
+		free_percpu(aux_test_open);
 	aux_test_loaded = !ret;
 
 	return ret;
@@ -577,9 +583,11 @@ static int __init aux_test_init(void)
 
 static void __exit aux_test_exit(void)
 {
-	guard(mutex)(&aux_test_lock);
-	aux_test_loaded = false;
-	aux_test_register(false);
+	scoped_guard(mutex, &aux_test_lock) {
+		aux_test_loaded = false;
+		aux_test_register(false);
+	}
+	free_percpu(aux_test_open);
 }
 
 module_init(aux_test_init);

@@ -172,7 +172,7 @@ struct drain_chunk {
 	u64		lost;
 };
 
-static DEFINE_PER_CPU(struct drain, drains);
+static struct drain __percpu *drains;
 static struct dentry *drain_dir;
 static bool drain_paused;	/* events are to stay disabled */
 
@@ -514,7 +514,7 @@ static void drain_stop(struct drain *drain)
 
 static int drain_online(unsigned int cpu)
 {
-	struct drain *drain = per_cpu_ptr(&drains, cpu);
+	struct drain *drain = per_cpu_ptr(drains, cpu);
 
 	guard(mutex)(&drain->control);
 	drain->error = drain_start(drain);
@@ -525,7 +525,7 @@ static int drain_online(unsigned int cpu)
 
 static int drain_offline(unsigned int cpu)
 {
-	struct drain *drain = per_cpu_ptr(&drains, cpu);
+	struct drain *drain = per_cpu_ptr(drains, cpu);
 
 	guard(mutex)(&drain->control);
 	drain_stop(drain);
@@ -611,7 +611,7 @@ static ssize_t drain_cycle_write(struct file *file, const char __user *buf,
 	for (i = 0; i < cycles; i++) {
 		for_each_possible_cpu(cpu) {
 			/* One CPU's failure is no reason to leave out the others. */
-			ret = drain_cycle(per_cpu_ptr(&drains, cpu), i & 1);
+			ret = drain_cycle(per_cpu_ptr(drains, cpu), i & 1);
 			if (ret)
 				err = ret;
 		}
@@ -642,7 +642,7 @@ static int drain_enable_set(void *data, u64 value)
 
 	WRITE_ONCE(drain_paused, !value);
 	for_each_possible_cpu(cpu) {
-		struct drain *drain = per_cpu_ptr(&drains, cpu);
+		struct drain *drain = per_cpu_ptr(drains, cpu);
 
 		guard(mutex)(&drain->control);
 		if (!drain->event)
@@ -694,7 +694,7 @@ static int drain_total_show(struct seq_file *m, void *unused)
 	unsigned int cpu, running = 0;
 
 	for_each_possible_cpu(cpu) {
-		struct drain *drain = per_cpu_ptr(&drains, cpu);
+		struct drain *drain = per_cpu_ptr(drains, cpu);
 
 		guard(mutex)(&drain->control);
 		running += !!drain->event;
@@ -718,7 +718,7 @@ static void drain_create_files(void)
 	debugfs_create_file("enable", 0600, drain_dir, NULL, &drain_enable_fops);
 	for_each_possible_cpu(cpu) {
 		snprintf(name, sizeof(name), "cpu%u", cpu);
-		debugfs_create_file(name, 0444, drain_dir, per_cpu_ptr(&drains, cpu),
+		debugfs_create_file(name, 0444, drain_dir, per_cpu_ptr(drains, cpu),
 				    &drain_cpu_fops);
 	}
 }
@@ -730,7 +730,7 @@ static int drain_first_error(void)
 	int ret = 0;
 
 	for_each_possible_cpu(cpu) {
-		struct drain *drain = per_cpu_ptr(&drains, cpu);
+		struct drain *drain = per_cpu_ptr(drains, cpu);
 
 		guard(mutex)(&drain->control);
 		if (drain->event)
@@ -754,8 +754,11 @@ static int __init perf_aux_drain_init(void)
 		return -EINVAL;
 	}
 
+	drains = alloc_percpu(struct drain);
+	if (!drains)
+		return -ENOMEM;
 	for_each_possible_cpu(cpu) {
-		struct drain *drain = per_cpu_ptr(&drains, cpu);
+		struct drain *drain = per_cpu_ptr(drains, cpu);
 
 		drain->cpu = cpu;
 		mutex_init(&drain->control);
@@ -767,19 +770,24 @@ static int __init perf_aux_drain_init(void)
 	ret = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "samples/perf_aux_drain:online",
 				drain_online, drain_offline);
 	if (ret < 0)
-		return ret;
+		goto err_drains;
 	drain_state = ret;
 
 	ret = drain_first_error();
 	if (ret) {
 		pr_err("no CPU can have an event of type %d: %d\n", type, ret);
-		cpuhp_remove_state(drain_state);
-		return ret;
+		goto err_state;
 	}
 
 	drain_create_files();
 
 	return 0;
+
+err_state:
+	cpuhp_remove_state(drain_state);
+err_drains:
+	free_percpu(drains);
+	return ret;
 }
 
 static void __exit perf_aux_drain_exit(void)
@@ -787,6 +795,7 @@ static void __exit perf_aux_drain_exit(void)
 	/* Waits for those who are in one of the files. */
 	debugfs_remove(drain_dir);
 	cpuhp_remove_state(drain_state);
+	free_percpu(drains);
 }
 
 module_init(perf_aux_drain_init);
