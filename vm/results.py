@@ -63,10 +63,11 @@ def from_ktap(lines):
     for line in lines:
         if plan := re.fullmatch(r"1\.\.(\d+)", line):
             planned = int(plan[1])
-        elif result := re.fullmatch(r"(not )?ok \d+ (?:- )?([^#]*?)\s*(?:# *(\w+).*)?", line):
+        elif result := re.fullmatch(r"(not )?ok \d+ (?:- )?([^#]*?)\s*(?:# *(\w+)\s*(.*))?", line):
             outcome = (SKIPPED if (result[3] or "").upper() == "SKIP"
                        else FAILED if result[1] else PASSED)
-            cases.append(Case(result[2], outcome, "\n".join(text)))
+            why = [result[4]] if outcome == SKIPPED and result[4] else []
+            cases.append(Case(result[2], outcome, "\n".join([*why, *text])))
             text = []
         elif line.startswith("# "):
             text.append(line[2:])

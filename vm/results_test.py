@@ -29,7 +29,7 @@ class Ktap(unittest.TestCase):
                 "ok 4 f # time=3"]
         self.assertEqual(outcomes(results.from_ktap(text)),
                          [("a", PASSED), ("b c", FAILED), ("d", SKIPPED), ("f", PASSED)])
-        self.assertEqual(results.from_ktap(text)[0].text, "why")
+        self.assertEqual([each.text for each in results.from_ktap(text)], ["why", "", "e", ""])
 
     def test_what_was_promised_and_did_not_come_has_failed(self):
         self.assertEqual(outcomes(results.from_ktap(["1..3", "ok 1 a", "# last words"])),
