@@ -636,6 +636,9 @@ In file included from /s/include/x.h:3,
 /s/include/x.h:10:2: warning: unused variable 'a' [-Wunused-variable]
 /s/kernel/core.c:12:3: note: declared here
 Warning: ../source/kernel/core.c:40 function parameter 'x' not described in 'f'
+WARNING: modpost: missing MODULE_DESCRIPTION() in lib/a.o
+kernel/core.o: warning: objtool: f+0x10: unreachable instruction
+  LD [M]  lib/a.ko
 make[2]: *** [/s/scripts/Makefile.build:289: kernel/core.o] Error 1
 """
 
@@ -649,7 +652,9 @@ class ToolMessages(unittest.TestCase):
         self.assertEqual(self.parse(COMPILER), [
             "include/x.h:10: warning: unused variable 'a' [-Wunused-variable]",
             "kernel/core.c:7: error: expected ';'",
-            "kernel/core.c:40: function parameter 'x' not described in 'f'"])
+            "kernel/core.c:40: function parameter 'x' not described in 'f'",
+            "WARNING: modpost: missing MODULE_DESCRIPTION() in lib/a.o",
+            "kernel/core.o: warning: objtool: f+0x10: unreachable instruction"])
 
     def test_are_new_whatever_lines_moved(self):
         message = series_check.Message

@@ -24,7 +24,8 @@ def check(tree, path):
     # In a process of its own, where docutils is found.
     result = subprocess.run([sys.executable, __file__, tree, path], stdout=subprocess.PIPE,
                             stderr=subprocess.STDOUT, text=True, errors="replace", check=False,
-                            env={**os.environ, "PYTHONPATH": guests.DEBIAN_PYTHON, "PYTHONDONTWRITEBYTECODE": "1"})
+                            env={**os.environ, "PYTHONPATH": guests.DEBIAN_PYTHON,
+                                 "PYTHONDONTWRITEBYTECODE": "1"})
     if result.returncode != 0:
         raise guests.Failed(f"{path} cannot be checked:\n{result.stdout[-2000:]}")
     return [(int(line), text) for line, text in re.findall(r"(?m)^(\d+):(.*)$", result.stdout)]

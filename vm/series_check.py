@@ -41,12 +41,14 @@ class Message(NamedTuple):
     text: str
 
     def __str__(self):
-        return f"{self.path}:{self.line}: {self.text}"
+        return f"{self.path}:{self.line}: {self.text}" if self.line else f"{self.path}: {self.text}"
 
 
 # "path:line:column: warning: text" of compilers and sparse, "Warning: path:line text" of kernel-doc.
 MESSAGE = re.compile(r"(?:(?P<before>Warning|Error): )?(?P<path>[^\s:]+):(?P<line>\d+)(?::\d+)?:? "
                      r"(?P<text>.*)")
+# "WARNING: modpost: text", and "kernel/events/core.o: warning: objtool: text": these know of no line.
+OF_OBJECT = re.compile(r"(?P<path>(?:WARNING|ERROR): modpost|[^\s:]+\.k?o(?=: warning: )): (?P<text>.*)")
 
 
 def messages(lines, source, directory):
@@ -55,6 +57,10 @@ def messages(lines, source, directory):
     found = {}
     for line in lines:
         line = re.sub(r"\x1b\[[0-9;]*[mK]", "", line)
+        if match := OF_OBJECT.fullmatch(line):
+            message = Message(match["path"], 0, match["text"])
+            found[message, line] = message
+            continue
         match = MESSAGE.fullmatch(line)
         if not match or not (match["before"] or re.match(r"(fatal )?(warning|error): ", match["text"])):
             continue

@@ -146,8 +146,7 @@ def stress(arch, show, flavour=None):
 
 def unit(arch, show):
     """Our own unit tests, built for the architecture."""
-    build = programs.build(arch)
-    tests = [test for part in ("converter", "kernel") for test in sorted((build / part / "tests").glob("*_tests"))]
+    tests = sorted((programs.build(arch) / "converter/tests").glob("*_tests"))
     files = [(test, f"/job/tests/{test.name}") for test in tests]
     files += [(TESTS / "unit", "/job/unit"), (guests.TOP / "golden", guests.TOP / "golden")]
     result = in_guest(arch, "unit", "./unit", files, show)
