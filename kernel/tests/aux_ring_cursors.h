@@ -6,43 +6,42 @@
 
 #include <cstdint>
 
-// C's name of the type; not every compiler has it in C++.
-#ifndef _Bool
-#define _Bool bool  // NOLINT(bugprone-reserved-identifier)
-#endif
-
 struct Ring8 {
-#define AUX_CURSOR std::uint8_t
+#define aux_cursor_t std::uint8_t
 #include "kernel/events/aux_ring.h"
-  static constexpr aux_cursor_t kMaxSize = AUX_RING_MAX_SIZE;
-#undef AUX_CURSOR
+  using Cursor = aux_cursor_t;
+  static constexpr Cursor kMaxSize = AUX_RING_MAX_SIZE;
+#undef aux_cursor_t
 #undef AUX_RING_MAX_SIZE
 #undef _KERNEL_EVENTS_AUX_RING_H
 };
 
 struct Ring16 {
-#define AUX_CURSOR std::uint16_t
+#define aux_cursor_t std::uint16_t
 #include "kernel/events/aux_ring.h"
-  static constexpr aux_cursor_t kMaxSize = AUX_RING_MAX_SIZE;
-#undef AUX_CURSOR
+  using Cursor = aux_cursor_t;
+  static constexpr Cursor kMaxSize = AUX_RING_MAX_SIZE;
+#undef aux_cursor_t
 #undef AUX_RING_MAX_SIZE
 #undef _KERNEL_EVENTS_AUX_RING_H
 };
 
 struct Ring32 {
-#define AUX_CURSOR std::uint32_t
+#define aux_cursor_t std::uint32_t
 #include "kernel/events/aux_ring.h"
-  static constexpr aux_cursor_t kMaxSize = AUX_RING_MAX_SIZE;
-#undef AUX_CURSOR
+  using Cursor = aux_cursor_t;
+  static constexpr Cursor kMaxSize = AUX_RING_MAX_SIZE;
+#undef aux_cursor_t
 #undef AUX_RING_MAX_SIZE
 #undef _KERNEL_EVENTS_AUX_RING_H
 };
 
 struct Ring64 {
-#define AUX_CURSOR std::uint64_t
+#define aux_cursor_t std::uint64_t
 #include "kernel/events/aux_ring.h"
-  static constexpr aux_cursor_t kMaxSize = AUX_RING_MAX_SIZE;
-#undef AUX_CURSOR
+  using Cursor = aux_cursor_t;
+  static constexpr Cursor kMaxSize = AUX_RING_MAX_SIZE;
+#undef aux_cursor_t
 #undef AUX_RING_MAX_SIZE
 #undef _KERNEL_EVENTS_AUX_RING_H
 };
@@ -50,17 +49,18 @@ struct Ring64 {
 /// As the kernel includes it.
 struct KernelRing {
 #include "kernel/events/aux_ring.h"
-  static constexpr aux_cursor_t kMaxSize = AUX_RING_MAX_SIZE;
-#undef AUX_CURSOR
+  using Cursor = aux_cursor_t;
+  static constexpr Cursor kMaxSize = AUX_RING_MAX_SIZE;
+#undef aux_cursor_t
 #undef AUX_RING_MAX_SIZE
 #undef _KERNEL_EVENTS_AUX_RING_H
 };
 
 /// What must not be done.
 struct SignedRing8 {
-#define AUX_CURSOR std::int8_t
+#define aux_cursor_t std::int8_t
 #include "kernel/events/aux_ring.h"
-#undef AUX_CURSOR
+#undef aux_cursor_t
 #undef AUX_RING_MAX_SIZE
 #undef _KERNEL_EVENTS_AUX_RING_H
 };

@@ -23,7 +23,7 @@ namespace {
 using Unbounded = __int128;
 
 template <typename Ring>
-using Cursor = typename Ring::aux_cursor_t;
+using Cursor = typename Ring::Cursor;
 
 /// What a cursor of this position is.
 template <typename Ring, typename Wide>

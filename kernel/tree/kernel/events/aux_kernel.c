@@ -11,11 +11,22 @@
 #include <linux/cleanup.h>
 #include <linux/export.h>
 #include <linux/mm.h>
-#include <linux/mutex.h>
 #include <linux/perf_event.h>
+#include <linux/rcupdate.h>
 
 #include "internal.h"
 #include "aux_ring.h"
+
+/*
+ * The buffer that the kernel owns, or NULL. It and its pages stay until the end
+ * of the RCU read-side critical section, see perf_event_free_aux_kernel().
+ */
+static struct perf_buffer *rcu_dereference_aux_kernel(struct perf_event *event)
+{
+	struct perf_buffer *rb = rcu_dereference(event->rb);
+
+	return rb && rb_aux_kernel(rb) ? rb : NULL;
+}
 
 static unsigned long rb_aux_tail(struct perf_buffer *rb)
 {
@@ -45,14 +56,16 @@ static unsigned long rb_aux_head(struct perf_buffer *rb)
  */
 int perf_event_aux_head(struct perf_event *event, unsigned long *head)
 {
-	struct perf_buffer *rb = ring_buffer_get_aux_kernel(event);
+	struct perf_buffer *rb;
 
+	guard(rcu)();
+
+	rb = rcu_dereference_aux_kernel(event);
 	if (!rb)
 		return -ENXIO;
 
 	*head = rb_aux_head(rb);
 
-	ring_buffer_put(rb);
 	return 0;
 }
 EXPORT_SYMBOL_GPL(perf_event_aux_head);
@@ -81,9 +94,10 @@ static void rb_copy_aux(struct perf_buffer *rb, void *dst, unsigned long from,
  * The bytes must have been written and not been released: [@from, @from + @len)
  * lies between the tail and the head. They stay in the buffer until
  * perf_event_aux_tail_set(). A concurrent perf_event_release_aux() waits for
- * the copy. If there is an error, @dst is as it was.
+ * the copy, which is one RCU read-side critical section: copy what is very
+ * large in parts. If there is an error, @dst is as it was.
  *
- * Context: process context; may sleep.
+ * Context: any.
  * Return: 0 or
  *	* -ENXIO if the kernel does not own a buffer of @event
  *	* -EINVAL if @dst is NULL and @len is not 0
@@ -94,11 +108,10 @@ int perf_event_aux_copy(struct perf_event *event, void *dst,
 {
 	struct perf_buffer *rb;
 
-	/* Keeps the buffer and its pages, see perf_event_free_aux_kernel(). */
-	guard(mutex)(&event->mmap_mutex);
+	guard(rcu)();
 
-	rb = event->rb;
-	if (!rb || !rb_aux_kernel(rb))
+	rb = rcu_dereference_aux_kernel(event);
+	if (!rb)
 		return -ENXIO;
 
 	if (!dst && len)
@@ -129,20 +142,20 @@ EXPORT_SYMBOL_GPL(perf_event_aux_copy);
  */
 int perf_event_aux_tail_set(struct perf_event *event, unsigned long tail)
 {
-	struct perf_buffer *rb = ring_buffer_get_aux_kernel(event);
-	int ret = 0;
+	struct perf_buffer *rb;
 
+	guard(rcu)();
+
+	rb = rcu_dereference_aux_kernel(event);
 	if (!rb)
 		return -ENXIO;
 
-	if (aux_ring_tail_valid(rb_aux_head(rb), rb_aux_tail(rb), tail)) {
-		smp_mb(); /* D, matches A: all reads of data, then the store */
-		WRITE_ONCE(rb->user_page->aux_tail, tail);
-	} else {
-		ret = -ERANGE;
-	}
+	if (!aux_ring_tail_valid(rb_aux_head(rb), rb_aux_tail(rb), tail))
+		return -ERANGE;
 
-	ring_buffer_put(rb);
-	return ret;
+	smp_mb(); /* D, matches A: all reads of data, then the store */
+	WRITE_ONCE(rb->user_page->aux_tail, tail);
+
+	return 0;
 }
 EXPORT_SYMBOL_GPL(perf_event_aux_tail_set);

@@ -17,10 +17,11 @@
 #include <linux/jiffies.h>
 #include <linux/minmax.h>
 #include <linux/moduleparam.h>
-#include <linux/mutex.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/sizes.h>
+#include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/wait.h>
 
@@ -548,51 +549,68 @@ static void unregister_under_load(struct kunit *test)
 	}
 }
 
-static int copy_once(struct aux_test_worker *worker)
-{
-	return perf_event_aux_copy(worker->event, worker->data, 0, worker->len);
-}
-
 static int release_once(struct aux_test_worker *worker)
 {
 	perf_event_release_aux(worker->event);
 	return 0;
 }
 
+static int release_when_stopped(struct aux_test_worker *worker)
+{
+	while (!READ_ONCE(worker->stop))
+		usleep_range(50, 100);
+
+	return release_once(worker);
+}
+
 /*
- * A copy and then a release, both of which have to wait for the mutex. The copy
- * must not have a hold on the pages, else it could be the one to free them.
+ * This test in place of a copy that is under way: it must find the pages where
+ * they are until it is done, and must not be the one to free them.
  */
 static void release_waits_for_copy(struct kunit *test)
 {
 	struct aux_test_pmu *pmu = aux_test_default_pmu(test);
 	struct perf_event *event = aux_test_ring(test, 1, 0);
 	struct perf_buffer *rb = ring_buffer_get(event);
-	struct aux_test_worker *copy, *release;
+	struct aux_test_worker *release;
+	int ret, frees, references;
+	unsigned long deadline;
+	bool owned, done;
 	u8 *data;
+
+	if (num_online_cpus() < 2) {
+		ring_buffer_put(rb);
+		kunit_skip(test, "a release must run while this does not sleep");
+	}
 
 	data = kunit_kzalloc(test, 100, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, data);
 	KUNIT_EXPECT_EQ(test, aux_test_write(event, 100), 100);
+	release = aux_test_start(test, release_when_stopped, event, NULL, 0);
 
-	mutex_lock(&event->mmap_mutex);
+	scoped_guard (rcu) {
+		WRITE_ONCE(release->stop, true);
+		deadline = jiffies + AUX_TEST_WATCHDOG;
+		while (rb_aux_kernel(rb) && time_before(jiffies, deadline))
+			cpu_relax();
+		/* Time to go on, if it did not wait. */
+		mdelay(50);
 
-	copy = aux_test_start(test, copy_once, event, data, 100);
-	msleep(20);
-	KUNIT_EXPECT_FALSE(test, completion_done(&copy->done));
-	KUNIT_EXPECT_EQ(test, refcount_read(&rb->aux_refcount), 1);
+		owned = rb_aux_kernel(rb);
+		done = completion_done(&release->done);
+		frees = atomic_read(&pmu->frees);
+		references = refcount_read(&rb->aux_refcount);
+		ret = perf_event_aux_copy(event, data, 0, 100);
+	}
 
-	release = aux_test_start(test, release_once, event, NULL, 0);
-	KUNIT_EXPECT_TRUE(test, aux_test_poll(!rb_aux_kernel(rb)));
-	msleep(20);
-	KUNIT_EXPECT_FALSE(test, completion_done(&release->done));
-	KUNIT_EXPECT_EQ(test, atomic_read(&pmu->frees), 0);
-
-	mutex_unlock(&event->mmap_mutex);
-
-	KUNIT_EXPECT_EQ(test, aux_test_join(test, copy), -ENXIO);
-	KUNIT_EXPECT_EQ(test, aux_test_join(test, release), 0);
+	KUNIT_EXPECT_FALSE(test, owned);
+	KUNIT_EXPECT_FALSE(test, done);
+	KUNIT_EXPECT_EQ(test, frees, 0);
+	KUNIT_EXPECT_EQ(test, references, 1);
+	KUNIT_EXPECT_EQ(test, ret, -ENXIO);
 	KUNIT_EXPECT_NULL(test, memchr_inv(data, 0, 100));
+
+	KUNIT_EXPECT_EQ(test, aux_test_join(test, release), 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&pmu->frees), 1);
 	ring_buffer_put(rb);
 }
@@ -640,6 +658,54 @@ static void copies_race_with_release(struct kunit *test)
 	for (int i = 0; i < ARRAY_SIZE(workers); i++)
 		KUNIT_EXPECT_EQ(test, aux_test_stop(test, workers[i]), 0);
 	kunit_info(test, "%lu copies met data\n", workers[0]->count + workers[1]->count);
+}
+
+#define LONG_COPY	SZ_16M
+
+static int copy_once(struct aux_test_worker *worker)
+{
+	WRITE_ONCE(worker->count, 1);
+	return perf_event_aux_copy(worker->event, worker->data, 0, worker->len);
+}
+
+KUNIT_DEFINE_ACTION_WRAPPER(kvfree_action, kvfree, const void *);
+
+/*
+ * Copies that take so long that, on a slow machine, a grace period could end
+ * meanwhile. The PMU wipes the pages before they are freed.
+ */
+static void long_copies_race_with_release(struct kunit *test)
+{
+	struct perf_event *event = aux_test_event(test);
+	u8 *data = kvmalloc(LONG_COPY, GFP_KERNEL);
+	int completed = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, data);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kvfree_action, data), 0);
+
+	for (int i = 0; i < 4; i++) {
+		struct aux_test_worker *copy;
+		int ret;
+
+		ret = perf_event_setup_aux(event, 2 * LONG_COPY / PAGE_SIZE, 0);
+		KUNIT_EXPECT_EQ(test, ret, 0);
+		if (ret)
+			break;
+
+		KUNIT_EXPECT_EQ(test, aux_test_write(event, LONG_COPY), LONG_COPY);
+		copy = aux_test_start(test, copy_once, event, data, LONG_COPY);
+		KUNIT_EXPECT_TRUE(test, aux_test_poll(READ_ONCE(copy->count)));
+		perf_event_release_aux(event);
+
+		ret = aux_test_join(test, copy);
+		KUNIT_EXPECT_TRUE(test, !ret || ret == -ENXIO);
+		if (!ret) {
+			KUNIT_EXPECT_EQ(test, aux_test_diff(event, data, 0, LONG_COPY), LONG_COPY);
+			completed++;
+		}
+	}
+
+	KUNIT_EXPECT_GT(test, completed, 0);
 }
 
 static int use_until_stopped(struct aux_test_worker *worker)
@@ -848,6 +914,7 @@ static struct kunit_case races_cases[] = {
 	KUNIT_CASE(unregister_under_load),
 	KUNIT_CASE(release_waits_for_copy),
 	KUNIT_CASE(copies_race_with_release),
+	KUNIT_CASE(long_copies_race_with_release),
 	KUNIT_CASE(consumer_races_with_release),
 	KUNIT_CASE(two_threads_set_up_one_event),
 	KUNIT_CASE(threads_set_up_and_release),

@@ -730,6 +730,22 @@ static void mapping_of_kernel_aux_area_is_refused(struct kunit *test)
 	aux_test_drain(test, event, 0, 100);
 }
 
+/* Its buffer is another event's, and has no mapping through this one. */
+static void mapping_of_redirected_event_is_refused(struct kunit *test)
+{
+	struct perf_event *user = aux_test_event(test);
+	struct perf_event *event = aux_test_event(test);
+	struct aux_test_mapping *mapping = aux_test_map(test, user, 1);
+	struct vm_area_struct *vma = aux_test_vma(test, mapping->rb->aux_pgoff);
+
+	KUNIT_ASSERT_EQ(test, perf_event_set_output(event, user), 0);
+	scoped_guard (mutex, &event->mmap_mutex)
+		KUNIT_EXPECT_EQ(test, perf_mmap_aux(vma, event, 1), -EBUSY);
+
+	KUNIT_EXPECT_EQ(test, refcount_read(&event->mmap_count), 0);
+	KUNIT_EXPECT_EQ(test, refcount_read(&mapping->rb->aux_mmap_count), 1);
+}
+
 static void output_to_kernel_ring_is_refused(struct kunit *test)
 {
 	struct perf_event *kernel = aux_test_ring(test, 1, 0);
@@ -789,6 +805,7 @@ static void setup_of_redirected_event_is_busy(struct kunit *test)
 static struct kunit_case admission_cases[] = {
 	KUNIT_CASE(mapping_of_kernel_ring_is_refused),
 	KUNIT_CASE(mapping_of_kernel_aux_area_is_refused),
+	KUNIT_CASE(mapping_of_redirected_event_is_refused),
 	KUNIT_CASE(output_to_kernel_ring_is_refused),
 	KUNIT_CASE(output_of_kernel_ring_stays),
 	KUNIT_CASE(setup_of_redirected_event_is_busy),

@@ -20,6 +20,7 @@
 #include <linux/sched/user.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
+#include <linux/string.h>
 #include <linux/wait.h>
 
 #include "aux_kernel_test.h"
@@ -212,9 +213,9 @@ static void aux_test_pmu_free_aux(void *aux)
 	/* Drivers sleep here: they unmap the pages, or wait for other CPUs. */
 	might_sleep();
 
-	/* The pages have to be there yet. */
-	READ_ONCE(*(u8 *)buffer->pages[0]);
-	READ_ONCE(*(u8 *)buffer->pages[(buffer->size >> PAGE_SHIFT) - 1]);
+	/* The pages have to be there yet. Who reads them later sees it. */
+	for (unsigned long i = 0; i < buffer->size >> PAGE_SHIFT; i++)
+		memset(buffer->pages[i], 0, PAGE_SIZE);
 
 	if (atomic_read(&buffer->open))
 		atomic_inc(&buffer->pmu->early_frees);

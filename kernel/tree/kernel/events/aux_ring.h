@@ -10,11 +10,11 @@
  * size, as a tail that user space made up can be, is told from a valid pair.
  *
  * All that is here is a function of its arguments: no barrier, no lock, no
- * access to a buffer and no type of the kernel's. So it compiles in user space
- * as it is, with cursors of any width, where every state of a narrow one can be
- * checked against plain integers:
+ * access to a buffer and no type of the kernel's but bool. So it compiles in user
+ * space as it is, with cursors of any width, where every state of a narrow one
+ * can be checked against plain integers:
  *
- *	#define AUX_CURSOR uint8_t
+ *	#define aux_cursor_t uint8_t
  *	#include "aux_ring.h"
  *
  * Arithmetic on a type that is narrower than int is done in int. Hence the
@@ -23,11 +23,9 @@
 #ifndef _KERNEL_EVENTS_AUX_RING_H
 #define _KERNEL_EVENTS_AUX_RING_H
 
-#ifndef AUX_CURSOR
-#define AUX_CURSOR unsigned long
+#ifndef aux_cursor_t
+#define aux_cursor_t unsigned long
 #endif
-
-typedef AUX_CURSOR aux_cursor_t;
 
 /* Half of what a cursor can count: no ring may be larger. */
 #define AUX_RING_MAX_SIZE	((aux_cursor_t)((aux_cursor_t)~(aux_cursor_t)0 / 2 + 1))
@@ -40,11 +38,11 @@ typedef AUX_CURSOR aux_cursor_t;
  * Return: true if @nr_pages is a power of two and cursors can tell a full ring
  * of that size from an empty one.
  */
-static inline _Bool aux_ring_size_valid(aux_cursor_t nr_pages,
-					aux_cursor_t page_size)
+static inline bool aux_ring_size_valid(aux_cursor_t nr_pages,
+				       aux_cursor_t page_size)
 {
 	if (!nr_pages || (nr_pages & (aux_cursor_t)(nr_pages - 1)))
-		return 0;
+		return false;
 
 	return nr_pages <= AUX_RING_MAX_SIZE / page_size;
 }
@@ -94,8 +92,8 @@ static inline aux_cursor_t aux_ring_space(aux_cursor_t head, aux_cursor_t tail,
  *
  * Return: true if [@from, @from + @len) lies in [@tail, @head).
  */
-static inline _Bool aux_ring_range_valid(aux_cursor_t head, aux_cursor_t tail,
-					 aux_cursor_t from, aux_cursor_t len)
+static inline bool aux_ring_range_valid(aux_cursor_t head, aux_cursor_t tail,
+					aux_cursor_t from, aux_cursor_t len)
 {
 	aux_cursor_t used = aux_ring_used(head, tail);
 	aux_cursor_t skipped = (aux_cursor_t)(from - tail);
@@ -111,8 +109,8 @@ static inline _Bool aux_ring_range_valid(aux_cursor_t head, aux_cursor_t tail,
  *
  * Return: true if @to is not behind @tail and not ahead of @head.
  */
-static inline _Bool aux_ring_tail_valid(aux_cursor_t head, aux_cursor_t tail,
-					aux_cursor_t to)
+static inline bool aux_ring_tail_valid(aux_cursor_t head, aux_cursor_t tail,
+				       aux_cursor_t to)
 {
 	return (aux_cursor_t)(to - tail) <= aux_ring_used(head, tail);
 }

@@ -1323,6 +1323,7 @@ TEST_F(aux, set_output)
 	EXPECT_EQ(-1, event_ioctl(&self->ring, PERF_EVENT_IOC_SET_OUTPUT, self->second.fd));
 	EXPECT_EQ(EINVAL, errno);
 	EXPECT_EQ(EBUSY, map_error(self->second.fd, DATA_SIZE + page_size, 0));
+	EXPECT_EQ(EBUSY, map_error(self->second.fd, self->size, aux_offset(&self->ring)));
 	if (self->other != self->cpu) {
 		open_ring(_metadata, &elsewhere, self->other, &attr, 0, 0);
 		EXPECT_EQ(-1, event_ioctl(&elsewhere, PERF_EVENT_IOC_SET_OUTPUT, self->ring.fd));
