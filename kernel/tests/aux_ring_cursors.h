@@ -60,6 +60,7 @@ struct KernelRing {
 struct SignedRing8 {
 #define aux_cursor_t std::int8_t
 #include "kernel/events/aux_ring.h"
+  using Cursor = aux_cursor_t;
 #undef aux_cursor_t
 #undef AUX_RING_MAX_SIZE
 #undef _KERNEL_EVENTS_AUX_RING_H
