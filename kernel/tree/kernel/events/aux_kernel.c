@@ -23,7 +23,12 @@
  */
 static struct perf_buffer *rcu_dereference_aux_kernel(struct perf_event *event)
 {
-	struct perf_buffer *rb = rcu_dereference(event->rb);
+	struct perf_buffer *rb;
+
+	lockdep_assert_in_rcu_read_lock();
+
+	/* Raw, because the member is not marked __rcu. */
+	rb = rcu_dereference_raw(event->rb);
 
 	return rb && rb_aux_kernel(rb) ? rb : NULL;
 }
