@@ -99,8 +99,9 @@ static void rb_copy_aux(struct perf_buffer *rb, void *dst, unsigned long from,
  * The bytes must have been written and not been released: [@from, @from + @len)
  * lies between the tail and the head. They stay in the buffer until
  * perf_event_aux_tail_set(). A concurrent perf_event_release_aux() waits for
- * the copy, which is one RCU read-side critical section: copy what is very
- * large in parts. If there is an error, @dst is as it was.
+ * the copy, which is one RCU read-side critical section, in which preemption
+ * may be off: copy what is large in pieces. If there is an error, @dst is as it
+ * was.
  *
  * Context: any.
  * Return: 0 or

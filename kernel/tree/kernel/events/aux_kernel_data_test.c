@@ -377,21 +377,25 @@ static void tail_set_needs_ring(struct kunit *test)
 }
 
 /* As from an interrupt, which DEBUG_ATOMIC_SLEEP looks at. */
-static void head_and_tail_in_atomic_context(struct kunit *test)
+static void readers_in_atomic_context(struct kunit *test)
 {
 	struct perf_event *event = aux_test_ring(test, 1, 0);
+	int head_ret, copy_ret, tail_ret;
 	unsigned long flags, head = 0;
-	int head_ret, tail_ret;
+	u8 data[100];
 
 	KUNIT_EXPECT_EQ(test, aux_test_write(event, 100), 100);
 
 	local_irq_save(flags);
 	head_ret = perf_event_aux_head(event, &head);
+	copy_ret = perf_event_aux_copy(event, data, 0, sizeof(data));
 	tail_ret = perf_event_aux_tail_set(event, head);
 	local_irq_restore(flags);
 
 	KUNIT_EXPECT_EQ(test, head_ret, 0);
 	KUNIT_EXPECT_EQ(test, head, 100);
+	KUNIT_EXPECT_EQ(test, copy_ret, 0);
+	aux_test_expect_data(test, event, data, 0, sizeof(data));
 	KUNIT_EXPECT_EQ(test, tail_ret, 0);
 }
 
@@ -480,7 +484,7 @@ static struct kunit_case accessors_cases[] = {
 	KUNIT_CASE(copy_leaves_tail),
 	KUNIT_CASE(copy_respects_page_boundaries),
 	KUNIT_CASE(copy_error_leaves_destination),
-	KUNIT_CASE(head_and_tail_in_atomic_context),
+	KUNIT_CASE(readers_in_atomic_context),
 	KUNIT_CASE(cursors_pass_ulong_max),
 	KUNIT_CASE(cursors_pass_long_max),
 	KUNIT_CASE(cursors_pass_uint_max),

@@ -557,6 +557,8 @@ static int release_once(struct aux_test_worker *worker)
 
 static int release_when_stopped(struct aux_test_worker *worker)
 {
+	/* Not where a test goes on that does not sleep. */
+	set_cpus_allowed_ptr(current, cpumask_of(cpumask_last(cpu_online_mask)));
 	while (!READ_ONCE(worker->stop))
 		usleep_range(50, 100);
 
@@ -576,12 +578,14 @@ static void release_waits_for_copy(struct kunit *test)
 	int ret, frees, references;
 	unsigned long deadline;
 	bool owned, done;
+	u8 page[100];
 	u8 *data;
 
 	if (num_online_cpus() < 2) {
 		ring_buffer_put(rb);
 		kunit_skip(test, "a release must run while this does not sleep");
 	}
+	set_cpus_allowed_ptr(current, cpumask_of(cpumask_first(cpu_online_mask)));
 
 	data = kunit_kzalloc(test, 100, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, data);
@@ -590,7 +594,7 @@ static void release_waits_for_copy(struct kunit *test)
 
 	scoped_guard (rcu) {
 		WRITE_ONCE(release->stop, true);
-		deadline = jiffies + AUX_TEST_WATCHDOG;
+		deadline = jiffies + 5 * HZ;
 		while (rb_aux_kernel(rb) && time_before(jiffies, deadline))
 			cpu_relax();
 		/* Time to go on, if it did not wait. */
@@ -600,6 +604,7 @@ static void release_waits_for_copy(struct kunit *test)
 		done = completion_done(&release->done);
 		frees = atomic_read(&pmu->frees);
 		references = refcount_read(&rb->aux_refcount);
+		memcpy(page, rb->aux_pages[0], sizeof(page));
 		ret = perf_event_aux_copy(event, data, 0, 100);
 	}
 
@@ -607,12 +612,14 @@ static void release_waits_for_copy(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, done);
 	KUNIT_EXPECT_EQ(test, frees, 0);
 	KUNIT_EXPECT_EQ(test, references, 1);
+	aux_test_expect_data(test, event, page, 0, sizeof(page));
 	KUNIT_EXPECT_EQ(test, ret, -ENXIO);
 	KUNIT_EXPECT_NULL(test, memchr_inv(data, 0, 100));
 
 	KUNIT_EXPECT_EQ(test, aux_test_join(test, release), 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&pmu->frees), 1);
 	ring_buffer_put(rb);
+	set_cpus_allowed_ptr(current, cpu_possible_mask);
 }
 
 static int copy_until_stopped(struct aux_test_worker *worker)
@@ -672,7 +679,8 @@ KUNIT_DEFINE_ACTION_WRAPPER(kvfree_action, kvfree, const void *);
 
 /*
  * Copies that take so long that, on a slow machine, a grace period could end
- * meanwhile. The PMU wipes the pages before they are freed.
+ * meanwhile, if they were not what it waits for. The PMU wipes the pages before
+ * they are freed. PROVE_LOCKING notices on any machine.
  */
 static void long_copies_race_with_release(struct kunit *test)
 {
@@ -816,6 +824,7 @@ static int setup_and_release_until_stopped(struct aux_test_worker *worker)
 
 static void threads_set_up_and_release(struct kunit *test)
 {
+	struct aux_test_pmu *pmu = aux_test_default_pmu(test);
 	struct perf_event *event = aux_test_event(test);
 	struct aux_test_worker *workers[3];
 
@@ -824,12 +833,12 @@ static void threads_set_up_and_release(struct kunit *test)
 	for (int i = 0; i < ARRAY_SIZE(workers); i++)
 		workers[i] = aux_test_start(test, setup_and_release_until_stopped,
 					    event, NULL, 0);
-	msleep(300);
+	/* Each takes a grace period at least. */
+	KUNIT_EXPECT_TRUE(test, aux_test_poll(atomic_read(&pmu->frees) >= RACE_ROUNDS));
 	for (int i = 0; i < ARRAY_SIZE(workers); i++)
 		KUNIT_EXPECT_EQ(test, aux_test_stop(test, workers[i]), 0);
 
 	KUNIT_EXPECT_NULL(test, event->rb);
-	KUNIT_EXPECT_GE(test, atomic_read(&aux_test_default_pmu(test)->frees), 1);
 }
 
 static int toggle_until_stopped(struct aux_test_worker *worker)
@@ -914,7 +923,7 @@ static struct kunit_case races_cases[] = {
 	KUNIT_CASE(unregister_under_load),
 	KUNIT_CASE(release_waits_for_copy),
 	KUNIT_CASE(copies_race_with_release),
-	KUNIT_CASE(long_copies_race_with_release),
+	KUNIT_CASE_SLOW(long_copies_race_with_release),
 	KUNIT_CASE(consumer_races_with_release),
 	KUNIT_CASE(two_threads_set_up_one_event),
 	KUNIT_CASE(threads_set_up_and_release),

@@ -44,6 +44,7 @@
 #include <linux/perf_event.h>
 #include <linux/sched.h>
 #include <linux/seq_file.h>
+#include <linux/sizes.h>
 #include <linux/string.h>
 #include <linux/test_perf_aux.h>
 #include <linux/topology.h>
@@ -308,9 +309,13 @@ static int drain_read(struct drain *drain)
 	if (len > (unsigned long)nr_pages << PAGE_SHIFT)
 		return drain_api(drain, -ERANGE);
 
-	ret = drain_api(drain, perf_event_aux_copy(drain->event, drain->copy, from, len));
-	if (ret)
-		return ret;
+	/* In pieces, because a copy may not be preempted. */
+	for (unsigned long at = 0; at < len; at += SZ_64K) {
+		ret = perf_event_aux_copy(drain->event, drain->copy + at, from + at,
+					  min(len - at, SZ_64K));
+		if (drain_api(drain, ret))
+			return ret;
+	}
 
 	if (verify)
 		len = drain_verify(drain, len, &chunk);

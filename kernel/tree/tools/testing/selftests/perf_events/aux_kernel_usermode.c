@@ -1364,6 +1364,20 @@ TEST_F(aux, set_output)
 	close_ring(&software);
 }
 
+/* Nor can there be an area by way of it where there was none. */
+TEST_F(aux, area_of_redirected_event)
+{
+	struct perf_event_attr attr = attr_of(self->type, AUX_TEST_CONFIG(1000, 8, 200));
+	struct perf_event_attr clock = attr_of(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
+
+	open_ring(_metadata, &self->ring, self->cpu, &clock, DATA_SIZE, 0);
+	open_ring(_metadata, &self->second, self->cpu, &attr, 0, 0);
+	ASSERT_EQ(0, event_ioctl(&self->second, PERF_EVENT_IOC_SET_OUTPUT, self->ring.fd));
+	self->ring.page->aux_offset = aux_offset(&self->ring);
+	self->ring.page->aux_size = self->size;
+	EXPECT_EQ(EBUSY, map_error(self->second.fd, self->size, aux_offset(&self->ring)));
+}
+
 TEST_F(aux, two_events_on_a_cpu)
 {
 	struct perf_event_attr attr = attr_of(self->type, AUX_TEST_CONFIG(1000, 8, 200));
