@@ -25,19 +25,28 @@ COMPLAINT = re.compile(
     r"rcu: INFO:.* stall|kthread starved|blocked for more than|"
     r"unreferenced object|kmemleak: \d+ new|"
     r"---\[ end trace|\[#\d+\]")  # of what else kills a task on any architecture
+# KCSAN looks at the whole kernel, which is not free of data races.
+DATA_RACE = re.compile(r"BUG: KCSAN: data-race in (\S+)(?: / (\S+))?")
 
 
 class Result:
     """What a guest's run came to."""
 
-    def __init__(self, status, seconds, console, directory):
+    def __init__(self, status, seconds, console, directory, functions=None):
         self.status = status  # of the command; None: the guest did not say
         self.seconds = seconds
         self.console = console  # lines
         self.directory = directory  # what was in /out
         log = directory / "kernel.log"
         lines = log.read_text(errors="replace").splitlines() if log.exists() else console
-        self.complaints = [line for line in lines if COMPLAINT.search(line)]
+        self.complaints = [line for line in lines if COMPLAINT.search(line)
+                           and not is_race_of_others(line, functions)]
+
+
+def is_race_of_others(line, functions):
+    """Whether it is of a data race with no part in any of the functions; None: all count."""
+    race = functions is not None and DATA_RACE.search(line)
+    return bool(race) and not functions.intersection(race.groups())
 
 
 class TimedOut(guests.Failed):
@@ -94,6 +103,14 @@ def kernel_modules(arch, flavour=None):
     return sorted(kernel_build(arch, flavour, "--modules").iterdir())
 
 
+def series_functions(arch, image):
+    """The functions of the files that the series in kernel/ is about, in a kernel that is built."""
+    build = Path(str(image).removesuffix(arch.kernel["image"]))
+    objects = [*build.glob("kernel/events/*.o"), *build.glob("samples/perf/*.ko"), *build.glob("lib/test_perf_aux.ko")]
+    printed = guests.run("nm", "--defined-only", "--format=posix", *objects)
+    return {words[0] for words in map(str.split, printed.splitlines()) if words[1:2] and words[1] in "tT"}
+
+
 def run(arch, command, out, *, files=(), smp=2, megabytes=1024, timeout=600, show=None,
         interactive=False, what="the command", flavour=None, parameters=""):
     """Runs a shell command in a guest of an architecture; the directory `out` gets what it leaves in
@@ -115,7 +132,8 @@ def run(arch, command, out, *, files=(), smp=2, megabytes=1024, timeout=600, sho
         console = (run_interactive(line) if interactive
                    else run_watched(line, timeout, show, f"{arch.name}: {what}"))
         seconds = time.monotonic() - begun
-        return Result(unpack(disk, out), seconds, console, out)
+        functions = series_functions(arch, image) if flavour == "kcsan" else None
+        return Result(unpack(disk, out), seconds, console, out, functions)
 
 
 def unpack(disk, out):

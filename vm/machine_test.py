@@ -66,6 +66,20 @@ class Complaints(unittest.TestCase):
             with self.subTest(line):
                 self.assertFalse(machine.COMPLAINT.search(line))
 
+    def test_leave_out_data_races_of_others(self):
+        functions = {"perf_output_begin", "perf_event_aux_wait"}
+        for line, others in [
+                ("BUG: KCSAN: data-race in hrtimer_wakeup / schedule_hrtimeout_range_clock", True),
+                ("BUG: KCSAN: data-race in task_tick_fair", True),
+                ("BUG: KCSAN: data-race in perf_output_begin / hrtimer_wakeup", False),
+                ("BUG: KCSAN: data-race in hrtimer_wakeup / perf_output_begin", False),
+                ("BUG: KCSAN: data-race in perf_event_aux_wait", False),
+                ("BUG: KCSAN: assert: race in hrtimer_wakeup / task_tick_fair", False),
+                ("BUG: KASAN: slab-use-after-free in hrtimer_wakeup", False)]:
+            with self.subTest(line):
+                self.assertEqual(machine.is_race_of_others(line, functions), others)
+                self.assertFalse(machine.is_race_of_others(line, None))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -5,6 +5,7 @@ cases. What the guests left is in build/verify/ARCH/STAGE."""
 import functools
 import hashlib
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -41,8 +42,18 @@ CROSS_CPUS = 2
 # times five.
 SECONDS = {"kernel": 120, "kunit": 900, "selftests": 900, "stress": 600, "sanitizers": 1800, "unit": 1800,
            "roundtrip": 900, "reference": 600, "cross": 600}
-# Kernels that check themselves, and the suites that each runs.
-SANITIZERS = {"kasan": "perf_aux_kernel*", "kcsan": "perf_aux_kernel*"}
+# Kernels that check themselves, and what their logs say when the checks are on: one that is built in and
+# off finds nothing.
+SANITIZERS = {
+    "kasan": ["KernelAddressSanitizer initialized", "Lock dependency validator",
+              "Kernel memory leak detector initialized"],
+    "kcsan": ["kcsan: enabled early", r"kcsan: selftest: (\d+)/\1 tests passed"],
+}
+# An allocation counts as lost when it is some seconds old. The kernel's log says so.
+FIND_LEAKS = """
+leaks=/sys/kernel/debug/kmemleak
+[ ! -e $leaks ] || for _ in 1 2; do sleep 6; echo scan >$leaks; done
+"""
 # For how long the AUX buffers of kernel consumers are stressed: more says more.
 STRESS_MINUTES = float(os.environ.get("STRESS_MINUTES") or 0.5)
 
@@ -105,16 +116,16 @@ def kunit_cases(log):
     return [each._replace(name=f"KUnit {each.name}") for each in (*suites, *tests)]
 
 
-def run_kunit(arch, stage, show, suites="*", **options):
-    """Boots a guest whose kernel runs KUnit suites, and gives their cases."""
-    result = in_guest(arch, stage, "true", [], show,
-                      parameters=f"kunit.autorun=1 kunit.filter_glob={suites}", **options)
-    return kunit_cases((result.directory / "kernel.log").read_text(errors="replace").splitlines())
-
-
 def kunit(arch, show):
     """The kernel's KUnit tests pass, those of the series in kernel/ among them."""
-    return run_kunit(arch, "kunit", show)
+    return kunit_cases(run_kunit(arch, "kunit", show))
+
+
+def run_kunit(arch, stage, show, suites="*", command="true", **options):
+    """Boots a guest whose kernel runs KUnit suites; returns its log's lines."""
+    result = in_guest(arch, stage, command, [], show,
+                      parameters=f"kunit.autorun=1 kunit.filter_glob={suites}", **options)
+    return (result.directory / "kernel.log").read_text(errors="replace").splitlines()
 
 
 def kernel_files(arch, flavour=None):
@@ -135,12 +146,13 @@ def selftests(arch, show):
     return [*cases, *compare_all(result)]
 
 
-def stress(arch, show, flavour=None):
+def stress(arch, show, flavour=None, stage="stress"):
     """An AUX buffer is filled, drained, released and set up anew, its event disabled and enabled and its
     CPU taken away, all at the same time; nothing is lost that the PMU does not tell of."""
     files = [*kernel_files(arch, flavour), (TESTS / "stress", "/job/stress")]
-    result = in_guest(arch, "stress", f"./stress {STRESS_MINUTES}", files, show, flavour=flavour,
-                      timeout=SECONDS["stress"] + 120 * STRESS_MINUTES)
+    result = in_guest(arch, stage, f"./stress {STRESS_MINUTES}; status=$?; {FIND_LEAKS} exit $status",
+                      files, show, name=f"{stage}-{flavour}-stress" if flavour else stage, flavour=flavour,
+                      timeout=SECONDS[stage] + 120 * STRESS_MINUTES)
     return results.with_status(results.from_ktap(result.console), "stress", result.status)
 
 
@@ -260,8 +272,12 @@ def cross(arch, show):
 def sanitizers(arch, show):
     """KUnit tests, and a stress, by kernels that look for what goes wrong without being seen."""
     cases = []
-    for flavour, suites in SANITIZERS.items():
-        found = run_kunit(arch, "sanitizers", show, suites, name=f"sanitizers-{flavour}", flavour=flavour)
+    for flavour, signs in SANITIZERS.items():
+        log = run_kunit(arch, "sanitizers", show, "perf_aux_kernel*", FIND_LEAKS,
+                        name=f"sanitizers-{flavour}", flavour=flavour)
+        found = [case(f"is on: {sign}", any(re.search(sign, line) for line in log), "the log does not say so")
+                 for sign in signs]
+        found += [*kunit_cases(log), *stress(arch, show, flavour, "sanitizers")]
         cases += [each._replace(name=f"{flavour}: {each.name}") for each in found]
     return cases
 
