@@ -9,8 +9,8 @@ JOBS ?= $(shell nproc)
 CTEST_ARGS ?=
 COVERAGE_ARGS ?=
 BENCH_ARGS ?=
-ARCH ?=
-STAGE ?=
+ARCH :=
+STAGE :=
 FUZZ_SECONDS ?= 60
 
 # $(call build,PRESET): CMake is asked to configure only when there is nothing to build from or the

@@ -197,6 +197,11 @@ class LitmusTest(unittest.TestCase):
         self.source.files["kernel/a.c"] = None
         self.assertEqual(sorted(self.problems()), ["a", "a-broken-b"])
 
+    def test_lines_in_another_order(self):
+        self.write("a", "Never", " * Source: kernel/a.c, f(): smp_mb();\n",
+                   " * Source: kernel/a.c, f(): smp_mb();\n * Source: kernel/a.c, f(): smp_mb();\n")
+        self.expect("a", "behind the last one")
+
     def test_no_line(self):
         self.write("a", "Never", " * Source: kernel/a.c, f(): smp_mb();\n", "")
         self.expect("a", "names no line")
@@ -208,7 +213,8 @@ class LitmusTest(unittest.TestCase):
 
 class Lines(unittest.TestCase):
     def find(self, function, text, content=CODE):
-        return litmus.Line("kernel/a.c", function, text).find(content)
+        end = litmus.Line("kernel/a.c", function, text).find(content)
+        return None if end is None else content.count("\n", 0, end) + 1
 
     def test_are_those_of_the_function_itself_without_comments(self):
         self.assertEqual(self.find("f", "smp_mb();"), 14)

@@ -27,6 +27,12 @@ def case(name, passed, text=""):
     return Case(name, PASSED if passed else FAILED, text)
 
 
+def without_skips(cases):
+    """Where all is there that any of them needs, one that is skipped has failed."""
+    return [case(each.name, False, f"it was skipped: {each.text}") if each.outcome == SKIPPED else each
+            for each in cases]
+
+
 def with_status(cases, what, status):
     """No cases at all is a failure, and so is a status that no case accounts for."""
     if not cases:
