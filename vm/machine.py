@@ -77,8 +77,8 @@ def write_job(arch, command, files, directory):
     return initrd
 
 
-def command_line(arch, initrd, disk, smp, megabytes, image, parameters):
-    machine = arch.machine
+def command_line(arch, flavour, initrd, disk, smp, megabytes, image, parameters):
+    machine = {**arch.machine, **arch.machine.get(flavour, {})}
     return [machine["qemu"], *machine["arguments"], "-accel", machine["accelerator"], "-smp", str(smp),
             "-m", str(megabytes), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
             *machine["console"], "-kernel", str(image), "-initrd", str(initrd),
@@ -127,7 +127,7 @@ def run(arch, command, out, *, files=(), smp=2, megabytes=1024, timeout=600, sho
         disk = directory / "disk"
         with open(disk, "wb") as file:
             file.truncate(DISK_BYTES)
-        line = command_line(arch, initrd, disk, smp, megabytes, image, parameters)
+        line = command_line(arch, flavour, initrd, disk, smp, megabytes, image, parameters)
         begun = time.monotonic()
         console = (run_interactive(line) if interactive
                    else run_watched(line, timeout, show, f"{arch.name}: {what}"))
