@@ -21,7 +21,7 @@
 #include "testing/limits.h"
 #include "testing/perf_data_builder.h"
 #include "testing/places.h"
-#include "tests/convert/recordings.h"
+#include "testing/recordings.h"
 
 namespace perf2dat::testing {
 namespace {

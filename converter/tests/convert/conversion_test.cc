@@ -27,8 +27,8 @@
 #include "testing/files.h"
 #include "testing/limits.h"
 #include "testing/perf_data_builder.h"
+#include "testing/recordings.h"
 #include "testing/twin.h"
-#include "tests/convert/recordings.h"
 
 namespace perf2dat {
 

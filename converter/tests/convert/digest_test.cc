@@ -13,7 +13,7 @@
 #include "testing/expected.h"
 #include "testing/perf_data_builder.h"
 #include "testing/places.h"
-#include "tests/convert/recordings.h"
+#include "testing/recordings.h"
 
 namespace perf2dat {
 namespace {
