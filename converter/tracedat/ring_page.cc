@@ -86,8 +86,7 @@ void PagePacker::finish(std::vector<std::byte>& pages) {
   std::uint64_t commit = used_ - format_.header_size();
   if (missed_ != 0) {
     commit |= kCommitMissedEvents;
-    const std::uint64_t largest = format_.commit_size == 8 ? kUnknownNumber - 1 : 0xffffffffU;
-    if (missed_ <= largest && used_ + format_.commit_size <= format_.page_size) {
+    if (missed_ <= kLargestMissed && used_ + format_.commit_size <= format_.page_size) {
       commit |= kCommitMissedStored;
       put_long(used_, missed_);
     }

@@ -74,6 +74,10 @@ constexpr RecordWord decode_record_word(ByteOrder order, std::uint32_t word) {
                                      : RecordWord{word >> kTimeDeltaBits, word & kDeltaMask};
 }
 
+/// The largest number of missed events that is told: libtraceevent has an int for it, in which a
+/// larger one would become a small one, or none at all.
+inline constexpr std::uint64_t kLargestMissed = 0x7fffffff;
+
 /// The number of missed events when a page only tells that there were some.
 inline constexpr std::uint64_t kUnknownNumber = ~0ULL;
 

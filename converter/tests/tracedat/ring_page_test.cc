@@ -474,6 +474,26 @@ TEST(PageReader, TakesTheFlagsOfMissedEventsForNoLength) {
   EXPECT_EQ(page.commit(), kCommitMissedEvents | kCommitMissedStored | 8U);
 }
 
+TEST(PagePacker, TellsHowManyEventsAreMissingIfAReadersIntHoldsIt) {
+  for (const PageFormat format : {kLittle8, kLittle4, kBig8, kBig4}) {
+    for (const std::uint64_t missed :
+         {std::uint64_t{1}, kLargestMissed, kLargestMissed + 1, std::uint64_t{1} << 32U,
+          kUnknownNumber - 1, kUnknownNumber}) {
+      PagePacker packer(format);
+      const Bytes payload = payload_of(4);
+      EXPECT_TRUE(packer.append({7, {}, missed}));
+      EXPECT_TRUE(packer.append({7, payload}));
+      const Bytes page = finish(packer);
+      PageReader reader(format, page);
+      const auto mark = reader.next();
+      ASSERT_TRUE(mark && mark->is_mark());
+      EXPECT_EQ(mark->missed, missed <= kLargestMissed ? missed : kUnknownNumber);
+      EXPECT_EQ(reader.commit() & kCommitMissedStored,
+                missed <= kLargestMissed ? kCommitMissedStored : 0U);
+    }
+  }
+}
+
 TEST(PageReader, ReportsAPageThatIsShorterThanTheFormatSays) {
   for (const std::size_t size : {0, 7, 15, 16, 4095}) {
     const ReadPage page(kLittle8, Bytes(size));
