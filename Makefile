@@ -11,6 +11,7 @@ COVERAGE_ARGS ?=
 BENCH_ARGS ?=
 ARCH :=
 STAGE :=
+N := 1000
 FUZZ_SECONDS ?= 60
 
 # $(call build,PRESET): CMake is asked to configure only when there is nothing to build from or the
@@ -71,6 +72,13 @@ ci: ## lint, sanitize, check-clang, a short fuzz and verify, up to the first tha
 	  echo "== $$stage $$result after $$(($$(date +%s) - start)) s"; \
 	  test $$result = passed || exit 1; \
 	done
+
+.PHONY: props
+props: ## try each property N (1000) times
+	@scripts/setup test
+	$(call build,dev)
+	@RC_PARAMS=max_success=$(N) ctest --preset dev -L props -V -j $(JOBS) --timeout 360000 | \
+	  grep -vE '^(test [0-9]|UpdateC|Constructing|Checking|$$)'
 
 .PHONY: fuzz
 fuzz: ## look for inputs that break the converter, for FUZZ_SECONDS (60) seconds

@@ -27,6 +27,7 @@ class Architecture:
         self.debian = described["debian"]  # Debian's name of it
         self.gnu = described["gnu"]  # the prefix of its compiler
         self.packages = described["packages"]  # that build for it and run it
+        self.user = described.get("user")  # what runs its programs on this machine, if that is needed
         self.kernel = described["kernel"]
         self.machine = described["machine"]
 

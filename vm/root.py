@@ -17,8 +17,9 @@ import guests
 PROGRAMS = ["busybox-static", "libc-bin", "libtraceevent1-plugin", "linux-perf", "python3-minimal",
             "trace-cmd"]
 # What our own programs and their tests are built with.
-LIBRARIES = ["libcli11-dev", "libexpected-dev", "libfmt-dev", "libgmock-dev",
-             "libgtest-dev", "libstdc++6", "libzstd-dev", "zlib1g-dev"]
+LIBRARIES = ["libcli11-dev", "libexpected-dev", "libfmt-dev", "libgmock-dev", "libgtest-dev",
+             "librapidcheck-dev", "libstdc++6", "libtracecmd-dev", "libtraceevent-dev", "libtracefs-dev",
+             "libzstd-dev", "zlib1g-dev"]
 # What goes into the initramfs, with its libraries; a directory goes with all that is in it.
 FILES = ["bin/busybox", "usr/bin/getconf", "usr/bin/perf", "usr/bin/python3.11", "usr/bin/trace-cmd",
          "usr/lib/python3.11", "usr/lib/{gnu}/traceevent",
