@@ -41,7 +41,7 @@ rc::Gen<std::string> any_comm() {
       rc::gen::map(rc::gen::inRange(1, 256), [](int byte) { return static_cast<char>(byte); }));
   return rc::gen::weightedOneOf<std::string>(
       {{4, rc::gen::map(rc::gen::container<std::string>(rc::gen::inRange('!', '~')),
-                        [](std::string text) { return text.substr(0, 15); })},
+                        [](const std::string& text) { return text.substr(0, 15); })},
        {2, bytes},
        {3, rc::gen::element<std::string>(
                "", " ", "\n", "a\nb", "12 x", "\n7 forged", "\t", "#", "<...>", "sixteen-letters!",
@@ -63,7 +63,7 @@ TEST(Cmdlines, OthersNamesStandWhateverSomeAre) {
         std::map<std::uint32_t, std::string> last;
         for (const Named& named : names) {
           builder.add_comm(named.tid, named.tid, named.comm, testing::trailer_at(50, 1));
-          RC_CLASSIFY(last.count(named.tid) != 0, "a task is named twice");
+          RC_CLASSIFY(last.contains(named.tid), "a task is named twice");
           RC_CLASSIFY(named.comm.empty(), "an empty name");
           RC_CLASSIFY(named.comm.size() >= 16, "16 bytes or more");
           RC_CLASSIFY(named.comm.find('\n') != std::string::npos, "a line break");
@@ -86,7 +86,7 @@ TEST(Cmdlines, OthersNamesStandWhateverSomeAre) {
         }
         // Nobody is named who was not.
         for (std::uint32_t tid = 1; tid < 30; ++tid) {
-          if (last.count(tid) == 0) RC_ASSERT(judged->names[tid] == "<...>");
+          if (!last.contains(tid)) RC_ASSERT(judged->names[tid] == "<...>");
         }
       },
       {"a task is named twice", "an empty name", "16 bytes or more", "a line break", "UTF-8"});

@@ -68,7 +68,7 @@ Walk walk(const Bytes& file, ByteOrder order, std::uint8_t long_size, std::uint3
 
   // One section begins where the last one ends, up to the events.
   std::map<std::uint16_t, std::uint32_t> descriptions;
-  while (walk.sections.count(kFlyrecord) == 0) {
+  while (!walk.sections.contains(kFlyrecord)) {
     Section section;
     section.offset = in.offset();
     const std::uint16_t id = in.u16();

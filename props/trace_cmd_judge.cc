@@ -4,7 +4,7 @@
 #include <sched.h>
 
 // libtracefs' header, which trace-cmd.h includes, is none for C++; nothing here needs it.
-#define _TRACE_FS_H  // NOLINT(bugprone-reserved-identifier)
+#define _TRACE_FS_H  // NOLINT(bugprone-reserved-identifier,readability-identifier-naming)
 #include <trace-cmd.h>
 
 #include <memory>
