@@ -218,7 +218,7 @@ TEST(Conversion, OrderInsideARoundChangesNothing) {
     for (auto from = recording.records.begin(); from != recording.records.end();) {
       const auto to = std::find_if(from, recording.records.end(), is_round);
       const std::vector<AnyRecord> round(from, to);
-      const auto shuffled = *rc::gen::exec([&] {
+      const auto shuffled = *rc::gen::exec([round] {
         std::vector<AnyRecord> rest = round;
         std::vector<AnyRecord> drawn;
         while (!rest.empty()) {

@@ -218,8 +218,9 @@ rc::Gen<AnyRecording> any_recording() {
     recording.commit_size = *rc::gen::element<std::uint32_t>(8, 4);
     recording.attrs = draw_attrs();
     const auto cpus = *cpu_sets();
+    // By value: it is shrunk when this is long over.
     recording.records = *rc::gen::container<std::vector<AnyRecord>>(
-        rc::gen::exec([&] { return draw_record(recording.attrs, cpus); }));
+        rc::gen::exec([attrs = recording.attrs, cpus] { return draw_record(attrs, cpus); }));
     // A recording without any tracepoint is refused, which unit tests look at.
     AnyRecord sample = draw_record(recording.attrs, cpus);
     sample.kind = AnyRecord::Kind::kSample;
