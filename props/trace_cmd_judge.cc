@@ -9,6 +9,12 @@
 
 #include <memory>
 
+// The leak sanitizer, where the program has it, asks for this. What libtracecmd loses is not ours.
+// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming)
+extern "C" const char* __lsan_default_suppressions();
+// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming)
+extern "C" const char* __lsan_default_suppressions() { return "leak:libtracecmd"; }
+
 namespace perf2dat::props {
 
 std::optional<JudgedFile> judge_file(const std::string& path, const std::vector<int>& pids) {
