@@ -116,5 +116,15 @@ class Written(unittest.TestCase):
         self.assertEqual([suite.get(key) for key in ("tests", "failures", "skipped")], ["4", "1", "2"])
 
 
+class Skips(unittest.TestCase):
+    def test_are_failures_where_nothing_is_missing(self):
+        cases = [results.case("a", True), results.case("b", False, "why"),
+                 results.Case("c", results.SKIPPED, "needs more")]
+        found = results.without_skips(cases)
+        self.assertEqual([case.outcome for case in found], [results.PASSED, results.FAILED, results.FAILED])
+        self.assertEqual(found[:2], cases[:2])
+        self.assertIn("needs more", found[2].text)
+
+
 if __name__ == "__main__":
     unittest.main()
