@@ -50,18 +50,12 @@ Expected<void> CpuStreams::append_any(std::uint32_t cpu, const RingEvent& event)
   } else if (!std::exchange(stream.has_events, true)) {
     ++cpus_;
   }
-  const bool after_large = event.time == stream.last_time && stream.last_is_large;
-  if (event.time < stream.last_time || after_large) return append_late(cpu, event);
-  const std::uint64_t time_before = std::exchange(stream.last_time, event.time);
-  stream.last_is_large = event.payload.size() > packed_format_.largest_payload();
-  if (stream.last_is_large) {
-    // A mark right before it waits with it: left in the packer, it would go with a later event.
-    if (const std::uint64_t missed = stream.packer.pending_missed(); missed != 0) {
-      stream.packer = PagePacker(packed_format_);
-      P2D_TRY(append_late(cpu, {time_before, {}, missed}));
-    }
-    return append_late(cpu, event);
-  }
+  const bool after_waiting = event.time == stream.last_time && stream.last_waits;
+  if (event.time < stream.last_time || after_waiting) return append_late(cpu, event);
+  stream.last_time = event.time;
+  // On a page a mark has no time but that of the next event, and a late event may fall between.
+  stream.last_waits = event.is_mark() || event.payload.size() > packed_format_.largest_payload();
+  if (stream.last_waits) return append_late(cpu, event);
   if (!stream.packer.append(event)) {
     P2D_TRY(finish_page(stream));
     stream.packer.append(event);
@@ -157,21 +151,12 @@ Expected<std::vector<CpuRange>> CpuStreams::write(OutputFile& out, std::uint64_t
 
 Expected<std::uint64_t> CpuStreams::write_stream(Stream& stream, OutputFile& out,
                                                  std::uint64_t offset) {
-  // A mark may be left over in the packer; a late event may still come after it.
-  const RingEvent last_mark{stream.last_time, {}, stream.packer.pending_missed()};
   if (!stream.packer.empty()) P2D_TRY(finish_page(stream));
   if (stream.spilled.runs.empty() && format_.page_size == packed_format_.page_size) {
-    unplaced_missed_ += last_mark.missed;
     return copy(stream, out, offset);
   }
   P2D_TRY(spill_pages(stream));
   P2D_ASSIGN(ScratchFile* const file, scratch());
-  if (last_mark.is_mark()) {
-    std::vector<std::byte> run;
-    RunCursor::encode(last_mark, run);
-    P2D_ASSIGN(const std::uint64_t at, file->append(run));
-    stream.spilled.runs.push_back({at, run.size()});
-  }
   P2D_ASSIGN(const auto merged,
              merge_pages(*file, stream.spilled, packed_format_, format_, out, offset));
   unplaced_missed_ += merged.unplaced_missed;

@@ -27,9 +27,10 @@ struct MemoryBudget {
 /// Sorts events per CPU with bounded memory, whatever their order.
 ///
 /// An event that is not before its CPU's last one is packed into a page at once; these pages are
-/// final. Any other is late, and so is one that is too large for such a page: it waits with the
-/// others, and when they are too many, they are sorted and spilled as a run. At the end a CPU
-/// without late events is copied, and one with late events is merged from its pages and runs.
+/// final. Any other is late, and so is one that is too large for such a page, or the mark of
+/// missing ones: it waits with the others, and when they are too many, they are sorted and spilled
+/// as a run. At the end a CPU without late events is copied, and one with late events is merged
+/// from its pages and runs.
 ///
 ///   arrival     10 20 30 15 40 35          one CPU
 ///   pages       10 20 30 40                what is in order
@@ -54,8 +55,8 @@ class CpuStreams {
   bool append_in_order(std::uint32_t cpu, const RingEvent& event) {
     if (cpu >= by_cpu_.size() || by_cpu_[cpu] == nullptr || event.is_mark()) return false;
     Stream& stream = *by_cpu_[cpu];
-    // An open page tells that there was an event, and that the last one was not too large for it.
-    if (event.time < stream.last_time || stream.last_is_large || stream.packer.empty()) {
+    // An open page tells that there was an event.
+    if (event.time < stream.last_time || stream.last_waits || stream.packer.empty()) {
       return false;
     }
     if (!stream.packer.append(event)) return false;
@@ -85,7 +86,7 @@ class CpuStreams {
     bool has_events = false;
     std::uint64_t missed = 0;  // all marks together
     std::uint64_t last_time = 0;
-    bool last_is_large = false;    // the event of last_time waits with the late ones
+    bool last_waits = false;       // what has last_time waits with the late ones
     std::vector<std::byte> pages;  // finished, not yet spilled
     SpilledStream spilled;         // in the scratch file
   };

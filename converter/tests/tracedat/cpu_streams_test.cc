@@ -194,6 +194,48 @@ TEST_F(CpuStreamsTest, WritesACpuThatBeginsWithTheMarkOfMissedEvents) {
   EXPECT_EQ(marked.unplaced_missed(), 0U);
 }
 
+TEST_F(CpuStreamsTest, PutsAMarkBeforeTheFirstEventThatIsNotBeforeIt) {
+  struct Arrivals {
+    std::string_view what;
+    std::vector<Event> events;    // a mark has no payload
+    std::vector<Event> expected;  // a mark has the time of the event that it is before
+  };
+  const std::string large(5000, 'x');
+  const std::vector<Arrivals> cases = {
+      {"the next", {{10, "1st "}, {20, ""}, {30, "2nd "}}, {{10, "1st "}, {30, ""}, {30, "2nd "}}},
+      {"a late event after it",
+       {{10, "1st "}, {20, ""}, {40, "3rd "}, {30, "2nd "}},
+       {{10, "1st "}, {30, ""}, {30, "2nd "}, {40, "3rd "}}},
+      {"a late event before it",
+       {{10, "1st "}, {20, ""}, {40, "3rd "}, {15, "2nd "}},
+       {{10, "1st "}, {15, "2nd "}, {40, ""}, {40, "3rd "}}},
+      {"a late mark",
+       {{10, "1st "}, {40, "2nd "}, {20, ""}},
+       {{10, "1st "}, {40, ""}, {40, "2nd "}}},
+      {"an event of its time, after it",
+       {{20, "1st "}, {20, ""}, {20, "2nd "}, {30, "3rd "}},
+       {{20, "1st "}, {20, ""}, {20, "2nd "}, {30, "3rd "}}},
+      {"a large event",
+       {{10, "1st "}, {20, ""}, {30, large}, {25, "2nd "}},
+       {{10, "1st "}, {25, ""}, {25, "2nd "}, {30, large}}},
+      {"the first of its CPU",
+       {{20, ""}, {40, "2nd "}, {30, "1st "}},
+       {{30, ""}, {30, "1st "}, {40, "2nd "}}},
+  };
+  for (const auto& [what, events, expected] : cases) {
+    SCOPED_TRACE(what);
+    for (const MemoryBudget budget : {MemoryBudget{}, kNoMemory}) {
+      CpuStreams marked = streams(kFormat, budget);
+      for (const auto& [time, payload] : events) {
+        const std::uint64_t missed = payload.empty() ? 7 : 0;
+        ASSERT_TRUE(marked.append(0, {time, bytes_of(payload), missed}).has_value());
+      }
+      EXPECT_EQ(write(marked).events.at(0), expected);
+      EXPECT_EQ(marked.unplaced_missed(), 0U);
+    }
+  }
+}
+
 TEST_F(CpuStreamsTest, SortsEachCpuAlone) {
   CpuStreams both = streams();
   append(both, 1, 20, "1 20");
