@@ -77,8 +77,9 @@ ci: ## lint, sanitize, check-clang, a short fuzz and verify, up to the first tha
 props: ## try each property N (1000) times
 	@scripts/setup test
 	$(call build,dev)
-	@RC_PARAMS=max_success=$(N) ctest --preset dev -L props -V -j $(JOBS) --timeout 360000 | \
-	  grep -vE '^(test [0-9]|UpdateC|Constructing|Checking|$$)'
+	@RC_PARAMS=max_success=$(N) ctest --preset dev -L props -V -j $(JOBS) --timeout 360000 \
+	  >build/props.log 2>&1; status=$$?; \
+	  grep -vE '^(test [0-9]|UpdateC|Constructing|Checking|$$)' build/props.log; exit $$status
 
 .PHONY: fuzz
 fuzz: ## look for inputs that break the converter, for FUZZ_SECONDS (60) seconds

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <numeric>
 #include <set>
 #include <string>
 #include <utility>
@@ -14,6 +15,8 @@
 
 #include "holds.h"
 #include "recordings.h"
+#include "shuffled.h"
+#include "testing/conversions.h"
 #include "testing/recordings.h"
 #include "trace_cmd_judge.h"
 
@@ -25,20 +28,16 @@ using testing::Event;
 
 ByteOrder draw_order() { return *rc::gen::element(ByteOrder::kLittle, ByteOrder::kBig); }
 
-/// What came of a conversion.
+constexpr int kTasks = 5;  // that recordings have, from 1 on
+
+/// What came of a conversion, as libtracecmd reads it.
 struct Outcome {
   Summary summary;
   Bytes file;
   std::vector<Event> events;
+  std::vector<std::int64_t> missed;  ///< before each event
+  std::vector<std::string> names;    ///< of the tasks
 };
-
-std::vector<Event> events_of(const JudgedFile& judged) {
-  std::vector<Event> events;
-  for (const FileEvent& event : judged.events) {
-    events.push_back({event.cpu, event.time, event.payload});
-  }
-  return events;
-}
 
 /// Converts, and has libtracecmd and our own reader agree on what is in the output.
 Outcome convert(const Bytes& recording, const std::string& time = {}) {
@@ -46,11 +45,17 @@ Outcome convert(const Bytes& recording, const std::string& time = {}) {
   workshop.options().time = time;
   const auto summary = workshop.convert();
   if (!summary) RC_FAIL(summary.error().message);
-  Outcome outcome{*summary, testing::read_file(workshop.options().output), {}};
+  Outcome outcome{*summary, testing::read_file(workshop.options().output), {}, {}, {}};
   RC_ASSERT(summary->checked);
-  const auto judged = judge_file(workshop.options().output);
+  std::vector<int> tasks(kTasks);
+  std::iota(tasks.begin(), tasks.end(), 1);
+  auto judged = judge_file(workshop.options().output, tasks);
   RC_ASSERT(judged.has_value());
-  outcome.events = events_of(*judged);
+  for (FileEvent& event : judged->events) {
+    outcome.events.push_back({event.cpu, event.time, std::move(event.payload)});
+    outcome.missed.push_back(event.missed);
+  }
+  outcome.names = std::move(judged->names);
   RC_ASSERT(outcome.events == workshop.output().events);
   RC_ASSERT(outcome.events.size() == summary->converted);
   return outcome;
@@ -71,21 +76,37 @@ AnyRecording draw() {
   return recording;
 }
 
+void holds_input_in_order(const AnyRecording& recording) {
+  const ByteOrder order = draw_order();
+  const Outcome outcome = convert(build(recording, order));
+  const ExpectedFile expected = expected_file(recording, order);
+  RC_ASSERT(outcome.events == expected.events);
+  for (std::size_t i = 0; i < expected.missed.size(); ++i) {
+    if (outcome.missed[i] == expected.missed[i]) continue;
+    // An event that fills its page leaves no room for the number: some are missing, it says.
+    const std::size_t used =
+        8 + recording.commit_size + 8 + expected.events[i].payload.size() + recording.commit_size;
+    RC_ASSERT(outcome.missed[i] == -1 && expected.missed[i] != 0 &&
+              used > outcome.summary.page_size);
+  }
+  RC_ASSERT(outcome.summary.lost == expected.lost);
+  RC_ASSERT(outcome.summary.lost_unplaced == expected.lost_unplaced);
+}
+
 TEST(Conversion, HoldsTheInputInOrder) {
+  holds([] { holds_input_in_order(draw()); }, kRecordingEdges);
+}
+
+TEST(Conversion, HoldsTheInputOfManyCpusInOrder) {
   holds(
       [] {
-        const AnyRecording recording = draw();
-        const ByteOrder order = draw_order();
-        const Outcome outcome = convert(build(recording, order));
-        RC_ASSERT(outcome.events == expected_events(recording, order));
-
-        std::uint64_t lost = 0;
-        for (const AnyRecord& record : recording.records) {
-          if (record.kind == AnyRecord::Kind::kLost) lost += 1 + record.value % 100;
-        }
-        RC_ASSERT(outcome.summary.lost == lost);
+        // Thousands of CPUs take a hundred times as long.
+        const bool many = *rc::gen::weightedElement<bool>({{1, true}, {34, false}});
+        const AnyRecording recording = many ? *recording_of_many_cpus() : *any_recording();
+        classify(recording);
+        holds_input_in_order(recording);
       },
-      kRecordingEdges);
+      {"4096 CPUs"});
 }
 
 TEST(Conversion, TwinsAgree) {
@@ -95,6 +116,8 @@ TEST(Conversion, TwinsAgree) {
     Outcome big = convert(build(recording, ByteOrder::kBig));
     testing::swap_events(big.events, kernel_of(recording, ByteOrder::kBig), ByteOrder::kBig);
     RC_ASSERT(little.events == big.events);
+    RC_ASSERT(little.missed == big.missed);
+    RC_ASSERT(little.names == big.names);
     RC_ASSERT(little.summary.lost_unplaced == big.summary.lost_unplaced);
   });
 }
@@ -161,29 +184,52 @@ TEST(Conversion, TimeWindowsPartition) {
       {"three windows or more", "an empty window"});
 }
 
-TEST(Conversion, OtherEventsSamplesChangeNothing) {
-  holds([] {
-    AnyRecording recording = draw();
-    const ByteOrder order = draw_order();
-    RC_PRE(recording.attrs.front().sample_type & perfdata::kSampleIdentifier);
-    testing::AttrSpec clock = testing::cpu_clock({999'999});
-    clock.size = recording.attrs.front().size;
-    clock.sample_id_all = recording.attrs.front().sample_id_all;
-    recording.attrs.push_back(clock);
-    const Outcome without = convert(build(recording, order));
+rc::Gen<AnyRecord> other_sample(std::size_t attr) {
+  return rc::gen::exec([attr] {
     AnyRecord sample;
-    sample.attr = recording.attrs.size() - 1;
-    sample.time = 1'000'000;
-    sample.size = 16;
-    const auto places = *rc::gen::container<std::vector<std::size_t>>(
-        rc::gen::inRange<std::size_t>(0, recording.records.size() + 1));
-    for (const std::size_t place : places) {
-      recording.records.insert(recording.records.begin() + static_cast<std::ptrdiff_t>(place),
-                               sample);
-    }
-    const Outcome with = convert(build(recording, order));
-    RC_ASSERT(with.file == without.file);
+    sample.attr = attr;
+    sample.cpu = *rc::gen::element<std::uint32_t>(0, 1, 4095);
+    sample.time = *rc::gen::element<std::uint64_t>(1, 1'000'000, 1'010'000, 1ULL << 60U);
+    sample.tid = *rc::gen::inRange<std::uint32_t>(1, kTasks + 1);
+    sample.size = kSmallestData;
+    sample.value = *rc::gen::arbitrary<std::uint64_t>();
+    return sample;
   });
+}
+
+TEST(Conversion, OtherEventsSamplesChangeNothing) {
+  holds(
+      [] {
+        AnyRecording recording = draw();
+        const ByteOrder order = draw_order();
+        const testing::AttrSpec& front = recording.attrs.front();
+        const std::uint64_t ids = perfdata::kSampleIdentifier | perfdata::kSampleId;
+        // Samples of a second event would not tell which one they are of.
+        RC_PRE((front.sample_type & ids) != 0U);
+        testing::AttrSpec clock = testing::cpu_clock({999'999});
+        clock.size = front.size;
+        clock.sample_id_all = front.sample_id_all;
+        if ((front.sample_type & perfdata::kSampleIdentifier) == 0) {
+          clock.sample_type = front.sample_type;
+          clock.read_format = front.read_format;
+        }
+        recording.attrs.push_back(clock);
+        const Outcome without = convert(build(recording, order));
+        const std::size_t attr = recording.attrs.size() - 1;
+        const auto added = *rc::gen::container<std::vector<AnyRecord>>(other_sample(attr));
+        RC_CLASSIFY(!added.empty(), "samples were added");
+        for (const AnyRecord& sample : added) {
+          RC_CLASSIFY(std::none_of(without.events.begin(), without.events.end(),
+                                   [&](const Event& event) { return event.cpu == sample.cpu; }),
+                      "on a CPU of its own");
+          const auto place =
+              static_cast<std::ptrdiff_t>(sample.value % (recording.records.size() + 1));
+          recording.records.insert(recording.records.begin() + place, sample);
+        }
+        const Outcome with = convert(build(recording, order));
+        RC_ASSERT(with.file == without.file);
+      },
+      {"samples were added", "on a CPU of its own"});
 }
 
 TEST(Conversion, ShiftedTimesShiftTheOutput) {
@@ -197,6 +243,8 @@ TEST(Conversion, ShiftedTimesShiftTheOutput) {
         build(with_times(recording, [&](std::uint64_t time) { return time + shift; }), order));
     for (Event& event : before.events) event.time += shift;
     RC_ASSERT(after.events == before.events);
+    RC_ASSERT(after.missed == before.missed);
+    RC_ASSERT(after.names == before.names);
   });
 }
 
@@ -208,31 +256,29 @@ AnyRecording with_distinct_times(AnyRecording recording) {
 }
 
 TEST(Conversion, OrderInsideARoundChangesNothing) {
-  holds([] {
-    AnyRecording recording = with_distinct_times(draw());
-    const ByteOrder order = draw_order();
-    const Outcome before = convert(build(recording, order));
-    const auto is_round = [](const AnyRecord& record) {
-      return record.kind == AnyRecord::Kind::kRound;
-    };
-    for (auto from = recording.records.begin(); from != recording.records.end();) {
-      const auto to = std::find_if(from, recording.records.end(), is_round);
-      const std::vector<AnyRecord> round(from, to);
-      const auto shuffled = *rc::gen::exec([round] {
-        std::vector<AnyRecord> rest = round;
-        std::vector<AnyRecord> drawn;
-        while (!rest.empty()) {
-          const auto at = *rc::gen::inRange<std::size_t>(0, rest.size());
-          drawn.push_back(rest[at]);
-          rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(at));
+  holds(
+      [] {
+        AnyRecording recording = with_distinct_times(draw());
+        const ByteOrder order = draw_order();
+        const Outcome before = convert(build(recording, order));
+        const auto is_round = [](const AnyRecord& record) {
+          return record.kind == AnyRecord::Kind::kRound;
+        };
+        for (auto from = recording.records.begin(); from != recording.records.end();) {
+          const auto to = std::find_if(from, recording.records.end(), is_round);
+          const std::vector<AnyRecord> round(from, to);
+          const auto drawn = *shuffled(round);
+          std::copy(drawn.begin(), drawn.end(), from);
+          from = to == recording.records.end() ? to : to + 1;
         }
-        return drawn;
-      });
-      std::copy(shuffled.begin(), shuffled.end(), from);
-      from = to == recording.records.end() ? to : to + 1;
-    }
-    RC_ASSERT(convert(build(recording, order)).events == before.events);
-  });
+        const Outcome after = convert(build(recording, order));
+        RC_ASSERT(after.events == before.events);
+        // Without a trailer, what is no sample has its place in the file for a time.
+        if (!recording.attrs.front().sample_id_all) return;
+        RC_ASSERT(after.missed == before.missed);
+        RC_ASSERT(after.names == before.names);
+      },
+      {});
 }
 
 TEST(Conversion, RoundsConvertedApartJoinToTheWhole) {
@@ -246,7 +292,7 @@ TEST(Conversion, RoundsConvertedApartJoinToTheWhole) {
         part.records.clear();
         std::size_t parts = 0;
         const auto convert_part = [&] {
-          if (expected_events(part, order).empty()) return;
+          if (expected_file(part, order).events.empty()) return;
           const Outcome outcome = convert(build(part, order));
           joined.insert(joined.end(), outcome.events.begin(), outcome.events.end());
           ++parts;

@@ -20,7 +20,7 @@ namespace perf2dat::props {
 std::optional<JudgedFile> judge_file(const std::string& path, const std::vector<int>& pids) {
   tracecmd_set_loglevel(TEP_LOG_NONE);
   const std::unique_ptr<tracecmd_input, decltype(&tracecmd_close)> file(
-      tracecmd_open(path.c_str(), 0), &tracecmd_close);
+      tracecmd_open(path.c_str(), TRACECMD_FL_LOAD_NO_PLUGINS), &tracecmd_close);
   if (!file) return std::nullopt;
 
   JudgedFile judged;

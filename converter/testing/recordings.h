@@ -1,35 +1,25 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Recordings made for the tests of conversions, and what became of them.
+// Recordings of a made-up kernel, and the events that a conversion must make of them.
 #pragma once
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
-#include <functional>
 #include <map>
-#include <ostream>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "base/byte_writer.h"
 #include "model/event_format.h"
-#include "perf2dat/perf2dat.h"
-#include "testing/expected.h"
-#include "testing/files.h"
 #include "testing/payload_swap.h"
 #include "testing/perf_data_builder.h"
-#include "tracedat/reader.h"
 
 namespace perf2dat::testing {
 
@@ -50,13 +40,13 @@ inline std::string event_format(std::string_view name, std::uint32_t id, std::st
       name, id, fields);
 }
 
-inline std::string header_page(std::uint32_t commit_size) {
+inline std::string header_page(std::uint32_t commit_size, std::uint32_t page_size = 4096) {
   return fmt::format(
       "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
       "\tfield: local_t commit;\toffset:8;\tsize:{};\tsigned:1;\n"
       "\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
-      "\tfield: char data;\toffset:{};\tsize:4080;\tsigned:1;\n",
-      commit_size, 8 + commit_size);
+      "\tfield: char data;\toffset:{};\tsize:{};\tsigned:1;\n",
+      commit_size, 8 + commit_size, page_size - 8 - commit_size);
 }
 
 /// What the made-up kernel says of its events.
@@ -248,65 +238,6 @@ inline std::vector<Event> sorted(std::vector<Event> events) {
   return events;
 }
 
-/// The mark that events are missing.
-struct Mark {
-  std::uint32_t cpu = 0;
-  std::uint64_t missed = 0;
-  std::uint64_t next_time = 0;  ///< of the event that it is before
-
-  friend bool operator==(const Mark&, const Mark&) = default;
-  friend void PrintTo(const Mark& mark, std::ostream* out) {
-    *out << fmt::format("{} missed before {} ns of CPU {}", mark.missed, mark.next_time, mark.cpu);
-  }
-};
-
-/// What a trace.dat holds.
-struct TraceDat {
-  tracedat::Contents contents;
-  std::vector<Event> events;  ///< CPU by CPU, each in the file's order
-  std::vector<Mark> marks;    ///< the same; each before an event
-  std::string cmdlines;
-
-  std::uint32_t cpu_count() const {
-    const auto& option = contents.options.at(tracedat::OptionId::kCpuCount);
-    return ByteReader(option, contents.format.order).u32();
-  }
-};
-
-inline tracedat::ReadAt reader_of(std::span<const std::byte> bytes) {
-  return [bytes](std::uint64_t offset, std::span<std::byte> into) -> Expected<std::size_t> {
-    const auto rest = bytes.subspan(std::min<std::size_t>(offset, bytes.size()));
-    const auto part = rest.first(std::min(rest.size(), into.size()));
-    std::copy(part.begin(), part.end(), into.begin());
-    return part.size();
-  };
-}
-
-inline TraceDat read_trace_dat(std::span<const std::byte> bytes) {
-  const auto read_at = reader_of(bytes);
-  TraceDat file;
-  file.contents = value_of(tracedat::read_contents(read_at, bytes.size()));
-  for (const auto& range : file.contents.ranges) {
-    std::uint64_t missed = 0;
-    const auto read = tracedat::read_events(
-        read_at, file.contents.format, range, [&](const tracedat::RingEvent& event) {
-          if (event.is_mark()) {
-            EXPECT_EQ(missed, 0U) << "two marks without an event between them";
-            missed = event.missed;
-            return;
-          }
-          if (missed != 0) file.marks.push_back({range.cpu, missed, event.time});
-          missed = 0;
-          file.events.push_back(
-              {range.cpu, event.time, {event.payload.begin(), event.payload.end()}});
-        });
-    if (!read) throw std::runtime_error(read.error().message);
-    EXPECT_EQ(missed, 0U) << "a mark without an event after it";
-  }
-  file.cmdlines = value_of(file.contents.cmdlines());
-  return file;
-}
-
 /// Turns the events' data round, as another byte order's machine would have it.
 inline void swap_events(std::vector<Event>& events, const TracingData& tracing, ByteOrder from) {
   std::map<std::uint32_t, EventFormat> formats;
@@ -326,86 +257,6 @@ inline void swap_events(std::vector<Event>& events, const TracingData& tracing, 
 inline Bytes with_number(Bytes bytes, std::size_t at, std::uint64_t value, ByteOrder order) {
   store(bytes.data() + at, value, order);
   return bytes;
-}
-
-/// A tree like tracefs that tells of the kernel's events.
-inline void write_tracing_dir(const std::string& path, const TracingData& tracing) {
-  const auto write = [&](const std::string& name, std::string_view text) {
-    const auto file = std::filesystem::path(path) / name;
-    std::filesystem::create_directories(file.parent_path());
-    write_file(file.string(), std::as_bytes(std::span(text)));
-  };
-  write("events/header_page", tracing.header_page);
-  write("events/header_event", tracing.header_event);
-  for (const auto& system : tracing.systems) {
-    for (const auto& text : system.formats) {
-      const auto name = parse_event_format(text).value().name;
-      write(fmt::format("events/{}/{}/format", system.name, name), text);
-    }
-  }
-}
-
-/// Writes to a FIFO in a thread of its own, for whoever reads it.
-class FifoWriter {
- public:
-  FifoWriter(const std::string& path, Bytes bytes) {
-    if (::mkfifo(path.c_str(), 0600) != 0) throw std::runtime_error("cannot make " + path);
-    thread_ = std::thread([path, bytes = std::move(bytes)] { write_file(path, bytes); });
-  }
-  FifoWriter(const FifoWriter&) = delete;
-  FifoWriter& operator=(const FifoWriter&) = delete;
-  ~FifoWriter() { thread_.join(); }
-
- private:
-  std::thread thread_;
-};
-
-/// A directory with a recording in it and room for an output.
-class Workshop {
- public:
-  explicit Workshop(std::span<const std::byte> recording = {}) {
-    options_.input = directory_.write("in.data", recording);
-    options_.output = directory_.path("out.dat");
-    options_.check = true;
-  }
-
-  const TemporaryDirectory& directory() const { return directory_; }
-  Options& options() { return options_; }
-  Expected<Summary> convert() const { return perf2dat::convert(options_); }
-  TraceDat output() const { return read_trace_dat(read_file(options_.output)); }
-
-  /// Converts what can't be converted. Returns why; all else in the directory is as it was.
-  std::string error(Error::Kind kind = Error::Kind::kInput) const {
-    const auto before = directory_.entries();
-    auto message = error_of(convert(), kind);
-    EXPECT_TRUE(directory_.entries() == before) << "a failure left something behind: " << message;
-    return message;
-  }
-
- private:
-  TemporaryDirectory directory_;
-  Options options_;
-};
-
-struct Converted {
-  Summary summary;
-  TraceDat output;
-};
-
-/// Converts a workshop's recording and checks it on the way.
-inline Converted convert_in(const Workshop& workshop) {
-  Converted converted;
-  converted.summary = value_of(workshop.convert());
-  converted.output = workshop.output();
-  EXPECT_TRUE(converted.summary.checked);
-  EXPECT_EQ(converted.summary.converted, converted.output.events.size());
-  EXPECT_EQ(converted.summary.cpus, converted.output.contents.ranges.size());
-  EXPECT_EQ(converted.summary.page_size, converted.output.contents.format.page_size);
-  return converted;
-}
-
-inline Converted convert_bytes(std::span<const std::byte> recording) {
-  return convert_in(Workshop(recording));
 }
 
 }  // namespace perf2dat::testing

@@ -21,6 +21,7 @@
 #include "testing/limits.h"
 #include "testing/perf_data_builder.h"
 #include "testing/places.h"
+#include "testing/conversions.h"
 #include "testing/recordings.h"
 
 namespace perf2dat::testing {

@@ -27,6 +27,7 @@
 #include "testing/files.h"
 #include "testing/limits.h"
 #include "testing/perf_data_builder.h"
+#include "testing/conversions.h"
 #include "testing/recordings.h"
 #include "testing/twin.h"
 

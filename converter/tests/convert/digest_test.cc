@@ -13,6 +13,7 @@
 #include "testing/expected.h"
 #include "testing/perf_data_builder.h"
 #include "testing/places.h"
+#include "testing/conversions.h"
 #include "testing/recordings.h"
 
 namespace perf2dat {

@@ -25,6 +25,7 @@
 #include "testing/expected.h"
 #include "testing/files.h"
 #include "testing/perf_data_builder.h"
+#include "testing/conversions.h"
 #include "testing/recordings.h"
 
 namespace perf2dat::testing {
