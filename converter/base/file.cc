@@ -158,9 +158,9 @@ Expected<std::vector<std::byte>> InputFile::read_exactly(std::uint64_t offset, s
                                                          std::string_view what) const {
   if (offset > size_ || size > size_ - offset) {
     return input_error(
-        "{} should be at offsets {:#x} to {:#x}, but the file ends at {:#x}: "
+        "{} should have {} bytes from {:#x} on, but the file ends at offset {:#x}: "
         "it is truncated or damaged",
-        what, offset, offset + size, size_);
+        what, size, offset, size_);
   }
   std::vector<std::byte> bytes(static_cast<std::size_t>(size));
   P2D_ASSIGN(const std::size_t done, read_at(offset, bytes));

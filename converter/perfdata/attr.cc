@@ -71,15 +71,16 @@ Expected<std::vector<Attr>> read_attrs(const InputFile& file, const Header& head
     ByteReader reader(entry.first(stride - kIdsSectionSize), header.order,
                       header.attrs.offset + at);
     P2D_ASSIGN(Attr attr, parse_attr(reader));
-    ByteReader ids(entry.last(kIdsSectionSize), header.order);
-    FileSection section;
-    section.offset = ids.u64();
-    section.size = ids.u64();
+    ByteReader ids(entry.last(kIdsSectionSize), header.order,
+                   header.attrs.offset + at + stride - kIdsSectionSize);
+    const FileSection section = read_section(ids);
+    P2D_TRY(check_inside(file, "the ids of an event", section));
     // Each event has ids of its own. Were they shared, a small file could ask for much memory.
-    ids_size += std::min(section.size, file.size());
+    ids_size += section.size;
     if (ids_size > file.size()) {
-      return input_error("the ids of the events are more than the file's {} bytes hold",
-                         file.size());
+      return input_error(
+          "the events up to the one at offset {:#x} have {} bytes of ids, but the file has {}",
+          header.attrs.offset + at, ids_size, file.size());
     }
     P2D_ASSIGN(attr.ids, read_ids(file, header.order, section));
     attrs.push_back(std::move(attr));

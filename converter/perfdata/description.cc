@@ -49,15 +49,9 @@ Expected<std::map<Feature, FileSection>> read_table(const InputFile& file, const
   std::map<Feature, FileSection> sections;
   for (unsigned bit = 0; bit < kFeatureBits; ++bit) {
     if (!header.features[bit]) continue;
-    const std::uint64_t at = reader.u64();
-    const std::uint64_t size = reader.u64();
-    if (at > file.size() || size > file.size() - at) {
-      return input_error(
-          "feature {} has {} bytes at offset {:#x}, but the file ends at {:#x}: "
-          "it is truncated or damaged",
-          bit, size, at, file.size());
-    }
-    sections[static_cast<Feature>(bit)] = {at, size};
+    const FileSection section = read_section(reader);
+    P2D_TRY(check_inside(file, fmt::format("feature {}", bit), section));
+    sections[static_cast<Feature>(bit)] = section;
   }
   return sections;
 }
@@ -177,10 +171,10 @@ Expected<void> read_features(const InputFile& file, const Header& header,
         Feature::kCpuCount, Feature::kEventDesc, Feature::kSampleTime}) {
     const auto found = sections.find(feature);
     if (found == sections.end()) continue;
-    const auto [offset, size] = found->second;
-    P2D_ASSIGN(
-        const auto bytes,
-        file.read_exactly(offset, size, fmt::format("feature {}", static_cast<unsigned>(feature))));
+    const std::uint64_t offset = found->second.offset;
+    P2D_ASSIGN(const auto bytes,
+               file.read_exactly(offset, found->second.size,
+                                 fmt::format("feature {}", static_cast<unsigned>(feature))));
     P2D_TRY(parse_feature(feature, ByteReader(bytes, header.order, offset), description));
   }
   return {};

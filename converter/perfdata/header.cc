@@ -6,19 +6,6 @@
 namespace perf2dat::perfdata {
 namespace {
 
-FileSection read_section(ByteReader& reader) {
-  const std::uint64_t offset = reader.u64();
-  return {offset, reader.u64()};
-}
-
-Expected<void> check_inside(const InputFile& file, std::string_view name, FileSection section) {
-  if (section.offset <= file.size() && section.size <= file.size() - section.offset) return {};
-  return input_error(
-      "its header says {} is {} bytes at offset {:#x}, but the file ends at {:#x}: "
-      "it is truncated or damaged",
-      name, section.size, section.offset, file.size());
-}
-
 // The bitmap is an array of longs of the machine that wrote it. A 32-bit big-endian machine's
 // longs have, read as u64, their halves the other way round. Bit 1 (the event formats) or any
 // other of the first 32 is always set, and none of the second 32 yet: that tells which it is.
@@ -35,6 +22,22 @@ void read_features(ByteReader& reader, Header& header) {
 }
 
 }  // namespace
+
+FileSection read_section(ByteReader& reader) {
+  FileSection section;
+  section.told_at = reader.offset();
+  section.offset = reader.u64();
+  section.size = reader.u64();
+  return section;
+}
+
+Expected<void> check_inside(const InputFile& file, std::string_view what, FileSection section) {
+  if (section.offset <= file.size() && section.size <= file.size() - section.offset) return {};
+  return input_error(
+      "at offset {:#x} it places {} in {} bytes from {:#x} on, but the file ends at {:#x}: "
+      "it is truncated or damaged",
+      section.told_at, what, section.size, section.offset, file.size());
+}
 
 Expected<Start> read_start(std::span<const std::byte> bytes) {
   if (bytes.empty()) return input_error("it is empty: perf record did not finish");

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -17,7 +18,14 @@ namespace perf2dat::perfdata {
 struct FileSection {
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
+  std::uint64_t told_at = 0;  ///< where in the file it is told
 };
+
+/// Reads a section's u64 offset and u64 size.
+FileSection read_section(ByteReader& reader);
+
+/// Fails when a section is not inside the file.
+Expected<void> check_inside(const InputFile& file, std::string_view what, FileSection section);
 
 /// What the first bytes tell of a recording.
 struct Start {

@@ -188,8 +188,8 @@ TEST_F(InputFileTest, ReadsFewerBytesAtTheEndOnly) {
 TEST_F(InputFileTest, TellsWhatIsBeyondTheEnd) {
   const auto file = value_of(InputFile::open(write("in", "0123456789")));
   EXPECT_EQ(error_of(file.read_exactly(4, 7, "the table")),
-            "the table should be at offsets 0x4 to 0xb, but the file ends at 0xa: it is truncated "
-            "or damaged");
+            "the table should have 7 bytes from 0x4 on, but the file ends at offset 0xa: it is "
+            "truncated or damaged");
   error_of(file.read_exactly(11, 0, "the table"));
   error_of(file.read_exactly(~std::uint64_t{0}, 2, "the table"));
   // So much that nobody could allocate it, and so much that the end comes before the beginning.

@@ -265,8 +265,10 @@ TEST_P(ReadAttrs, RefusesIdsOutsideTheFile) {
   for (const std::uint64_t offset : {good.size() - 7, good.size() + 1, 1UL << 63U, ~0UL}) {
     Bytes bytes = good;
     put(bytes, section_of(1), offset);
-    EXPECT_THAT(error_of(read(bytes)), AllOf(HasSubstr("the ids of an event"),
-                                             HasSubstr(fmt::format("offsets {:#x}", offset))));
+    EXPECT_THAT(error_of(read(bytes)),
+                AllOf(HasSubstr(fmt::format("at offset {:#x} it places the ids of an event",
+                                            section_of(1))),
+                      HasSubstr(fmt::format("from {:#x} on", offset))));
   }
 }
 
@@ -295,7 +297,7 @@ TEST_P(ReadAttrs, RefusesSharedIdsThatAreMoreThanTheFileHoldsTogether) {
     put(bytes, section_of(attr) + 8, bytes.size() / 8 * 8);
   }
   EXPECT_THAT(error_of(read(bytes)),
-              HasSubstr(fmt::format("more than the file's {} bytes hold", bytes.size())));
+              HasSubstr(fmt::format("bytes of ids, but the file has {}", bytes.size())));
 }
 
 TEST_P(ReadAttrs, AcceptsFewSharedIds) {

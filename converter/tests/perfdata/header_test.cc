@@ -149,7 +149,7 @@ TEST_P(ReadHeader, RefusesAnUnfinishedRecordingWhoseDataWouldBeginBehindTheFile)
   store(bytes.data() + kDataAt, std::uint64_t{bytes.size()}, order());
   EXPECT_TRUE(value_of(read(bytes)).is_unfinished());
   store(bytes.data() + kDataAt, std::uint64_t{bytes.size() + 1}, order());
-  EXPECT_THAT(error_of(read(bytes)), HasSubstr("the data is 0 bytes"));
+  EXPECT_THAT(error_of(read(bytes)), HasSubstr("the data in 0 bytes"));
 }
 
 TEST_P(ReadHeader, RefusesAHeaderThatIsCutShortAtAnyByte) {
@@ -176,7 +176,8 @@ TEST_P(ReadHeader, RefusesSectionsOutsideTheFile) {
   for (const auto& [at, name] : {Section{kAttrsAt, "the table of events"}, {kDataAt, "the data"}}) {
     for (const std::uint64_t offset : {size, size + 1, 1UL << 63U, ~0UL}) {
       EXPECT_THAT(error_of(read(with(at, offset))),
-                  AllOf(HasSubstr(name), HasSubstr(fmt::format("offset {:#x}", offset)),
+                  AllOf(HasSubstr(fmt::format("at offset {:#x} it places {}", at, name)),
+                        HasSubstr(fmt::format("from {:#x} on", offset)),
                         HasSubstr("truncated or damaged")));
     }
     for (const std::uint64_t bytes : {size, 1UL << 63U, ~0UL, ~0UL - 103}) {
