@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <deque>
 #include <ostream>
-#include <source_location>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -82,9 +81,9 @@ class AuxRingModel {
   const Met& met() const { return met_; }
 
  private:
-  static void require(bool holds, std::source_location place = std::source_location::current()) {
+  static void require(bool holds, int line = __builtin_LINE()) {
     if (holds) return;
-    throw std::logic_error("the ring differs from the deque: line " + std::to_string(place.line()));
+    throw std::logic_error("the ring differs from the deque: line " + std::to_string(line));
   }
 
   static Cursor cursor(Unbounded position) { return static_cast<Cursor>(position); }

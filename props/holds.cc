@@ -10,6 +10,7 @@
 #include <iostream>
 #include <sstream>
 #include <string>
+#include <string_view>
 
 namespace perf2dat::props {
 namespace {
@@ -31,6 +32,14 @@ int cases_with(const rc::detail::Distribution& distribution, std::string_view ed
   return cases;
 }
 
+/// Whether RC_PARAMS says how many cases there are to be. Without it, or with other parameters
+/// only, rapidcheck would have a number of its own.
+bool names_max_success() {
+  const char* const params = std::getenv("RC_PARAMS");
+  return params != nullptr &&
+         std::string_view(params).find("max_success") != std::string_view::npos;
+}
+
 }  // namespace
 
 void holds(const rc::detail::Property& property, const std::vector<std::string_view>& edges) {
@@ -39,7 +48,7 @@ void holds(const rc::detail::Property& property, const std::vector<std::string_v
   metadata.id = std::string(test->test_suite_name()) + "." + test->name();
   const auto& configuration = rc::detail::configuration();
   rc::detail::TestParams params = configuration.testParams;
-  if (std::getenv("RC_PARAMS") == nullptr) params.maxSuccess = kCases;
+  if (!names_max_success()) params.maxSuccess = kCases;
   rc::detail::TestListenerAdapter quiet;
   const auto result =
       rc::detail::checkProperty(property, metadata, params, quiet, configuration.reproduce);

@@ -10,8 +10,8 @@
 
 namespace perf2dat::props {
 
-/// How many cases are tried where RC_PARAMS does not say, and at least are needed to say how often
-/// an edge is met.
+/// How many cases are tried where RC_PARAMS names no max_success, and at least are needed to say
+/// how often an edge is met.
 inline constexpr int kCases = 1000;
 
 /// Runs a property as often as RC_PARAMS says ("max_success=100000"), or kCases times. The property

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What libtraceevent's reader of ring-buffer pages, which trace-cmd and KernelShark use, makes of
-// a page. None of our own code is in it.
+// a page. Only the names of the layout, PageFormat and ByteOrder, are ours.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +18,10 @@ struct JudgedEvent {
   std::vector<std::byte> payload;  ///< padded to whole words, as the page has it
 };
 
-/// A record as it is in the page, be it an event or a time extend.
+/// A record as it is in the page, be it an event or not.
 struct JudgedRecord {
-  int type = 0;             ///< type_len
+  enum class Type { kEvent, kPadding, kTimeExtend, kTimeStamp };
+  Type type = Type::kEvent;
   std::uint64_t delta = 0;  ///< nanoseconds
 };
 
@@ -32,7 +33,8 @@ struct JudgedPage {
   std::vector<JudgedRecord> records;
 };
 
-/// nullopt: kbuffer refuses the page.
+/// Anything may be in the page. nullopt: kbuffer refuses it, or would leave it, or would not come
+/// to its end.
 std::optional<JudgedPage> judge_page(const tracedat::PageFormat& format,
                                      std::span<const std::byte> page);
 

@@ -83,7 +83,7 @@ rc::Gen<PageFormat> any_format(ByteOrder order) {
       [order](std::uint32_t page_size, std::uint32_t commit_size) {
         return PageFormat{order, page_size, commit_size};
       },
-      rc::gen::element<std::uint32_t>(4096, 8192, 16384, 65536),
+      rc::gen::element<std::uint32_t>(4096, 8192, 16384, 32768, 65536),
       rc::gen::element<std::uint32_t>(4, 8));
 }
 
@@ -99,6 +99,7 @@ Bytes payload_of(std::size_t size, std::size_t seed) {
 /// A page as it should be.
 struct Expected {
   std::vector<JudgedEvent> events;
+  std::size_t size = 0;         ///< of its records
   std::uint64_t missed = 0;     ///< events that are missing before it
   bool number_is_told = false;  ///< how many
 };
@@ -115,7 +116,9 @@ class Packing {
 
   void step(const Step& step) {
     if (step.kind == Step::Kind::kMark) {
-      if (!packer_.append({time_, {}, step.number})) {
+      // A mark stands at the beginning of a page.
+      RC_ASSERT(packer_.append({time_, {}, step.number}) == events_.empty());
+      if (!events_.empty()) {
         turn();
         RC_ASSERT(packer_.append({time_, {}, step.number}));
       }
@@ -126,14 +129,13 @@ class Packing {
     RC_PRE(time >= time_);
     const Bytes payload = payload_of(size_of(step, time), packed_.pages.size() + events_.size());
     classify(step, payload.size());
-    if (!packer_.append({time, payload})) {
-      if (!events_.empty()) turn();
-      if (payload.size() > format_.largest_payload()) {
-        RC_ASSERT(!packer_.append({time, payload}));
-        return;
-      }
-      RC_ASSERT(packer_.append({time, payload}));
+    bool appended = append(time, payload);
+    if (!appended && !events_.empty()) {
+      turn();
+      appended = append(time, payload);
     }
+    RC_ASSERT(appended || payload.size() > format_.largest_payload());
+    if (!appended) return;
     time_ = time;
     JudgedEvent event{time, payload};
     event.payload.resize(padded(payload.size()));
@@ -147,15 +149,39 @@ class Packing {
   }
 
  private:
-  std::size_t from() const { return events_.empty() ? format_.header_size() : used_; }
+  /// Appends an event if, and only if, the page has room for it.
+  bool append(std::uint64_t time, const Bytes& payload) {
+    const bool fits = has_room(payload.size(), time - time_);
+    RC_ASSERT(packer_.append({time, payload}) == fits);
+    return fits;
+  }
+
+  // The model of a page: what a record takes, and when the page is to be turned.
+
+  std::size_t header() const { return 8 + format_.commit_size; }
+  std::size_t from() const { return events_.empty() ? header() : used_; }
+  /// A delta that has more than the record's own 27 bits needs a time extend of two words. The
+  /// first record has the time of the page, whatever was before.
   std::size_t extend(std::uint64_t delta) const {
     return !events_.empty() && delta >= kDeltaLimit ? 8 : 0;
   }
-  /// Where a record of that payload ends.
+  /// Where an event of that payload ends. Up to 28 words are counted in the record's word; 0 there
+  /// says that the length has a word of its own.
   std::size_t end_of(std::size_t size, std::uint64_t delta) const {
     const bool is_short = size != 0 && size <= 112;
     return from() + extend(delta) + (is_short ? 4 : 8) + padded(size);
   }
+  /// The number of missed events goes behind the records. The first event may take that room:
+  /// without an event there is no page that could tell the number.
+  std::size_t reserved() const {
+    return missed_ != 0 && !events_.empty() ? format_.commit_size : 0;
+  }
+  /// Whether the open page is the one for the event. Not even a time extend has a delta of 2^59.
+  bool has_room(std::size_t size, std::uint64_t delta) const {
+    const bool is_told = events_.empty() || delta < kExtendLimit;
+    return is_told && end_of(size, delta) + reserved() <= format_.page_size;
+  }
+
   std::size_t size_of(const Step& step, std::uint64_t time) const {
     switch (step.kind) {
       case Step::Kind::kFill: {
@@ -170,12 +196,15 @@ class Packing {
   }
 
   void classify(const Step& step, std::size_t size) const {
-    const std::size_t left = format_.page_size - from();
-    RC_CLASSIFY(step.delta == 0, "delta 0");
-    RC_CLASSIFY(step.delta == kDeltaLimit - 1, "delta 2^27-1");
-    RC_CLASSIFY(step.delta == kDeltaLimit, "delta 2^27");
-    RC_CLASSIFY(step.delta == kDeltaLimit + 1, "delta 2^27+1");
-    RC_CLASSIFY(step.delta == kExtendLimit, "delta 2^59");
+    // The first event of a page has no delta.
+    const bool has_delta = !events_.empty();
+    RC_CLASSIFY(has_delta && step.delta == 0, "delta 0");
+    RC_CLASSIFY(has_delta && step.delta == 1, "delta 1");
+    RC_CLASSIFY(has_delta && step.delta == kDeltaLimit - 1, "delta 2^27-1");
+    RC_CLASSIFY(has_delta && step.delta == kDeltaLimit, "delta 2^27");
+    RC_CLASSIFY(has_delta && step.delta == kDeltaLimit + 1, "delta 2^27+1");
+    RC_CLASSIFY(has_delta && step.delta == kExtendLimit - 1, "delta 2^59-1");
+    RC_CLASSIFY(has_delta && step.delta == kExtendLimit, "delta 2^59");
     RC_CLASSIFY(size == 0, "payload 0");
     RC_CLASSIFY(size == 1, "payload 1");
     RC_CLASSIFY(size == 112, "payload 112");
@@ -184,12 +213,14 @@ class Packing {
     RC_CLASSIFY(size == format_.page_size - 24U, "payload page-24");
     RC_CLASSIFY(size == format_.page_size - 23U, "payload page-23");
     const std::size_t end = end_of(size, step.delta);
-    const bool fits = end <= format_.page_size && size <= left;
+    const bool fits = has_room(size, step.delta);
     for (std::size_t free = 0; free <= 8; free += 4) {
       constexpr const char* kNames[] = {"page full", "page full less 4", "page full less 8"};
-      RC_CLASSIFY(fits && format_.page_size - end == free, kNames[free / 4]);
+      RC_CLASSIFY(fits && end + free == format_.page_size, kNames[free / 4]);
     }
     RC_CLASSIFY(!events_.empty() && !fits, "page turn");
+    RC_CLASSIFY(reserved() != 0 && end + reserved() == format_.page_size, "missed fits");
+    RC_CLASSIFY(reserved() != 0 && end + reserved() == format_.page_size + 4U, "missed 4 short");
     RC_CLASSIFY(missed_ != 0 && events_.empty(), "events are missing");
   }
 
@@ -200,7 +231,7 @@ class Packing {
     packed_.pages.push_back(page);
     // Readers have an int for the number.
     const bool told = missed_ <= 0x7fffffffU && used_ + format_.commit_size <= format_.page_size;
-    packed_.expected.push_back({events_, missed_, told});
+    packed_.expected.push_back({events_, used_ - header(), missed_, told});
     events_.clear();
     missed_ = 0;
     used_ = 0;
@@ -224,7 +255,7 @@ Packed pack(const PageFormat& format, const std::vector<Step>& steps) {
 void check_page(const PageFormat& format, const Bytes& page, const Expected& expected) {
   const auto judged = judge_page(format, page);
   RC_ASSERT(judged.has_value());
-  RC_ASSERT(judged->size <= format.page_size - format.header_size());
+  RC_ASSERT(judged->size == expected.size);
   RC_ASSERT(judged->time == expected.events.front().time);
   RC_ASSERT(judged->missed == (expected.number_is_told || expected.missed == 0
                                    ? static_cast<std::int64_t>(expected.missed)
@@ -236,13 +267,20 @@ void check_page(const PageFormat& format, const Bytes& page, const Expected& exp
     RC_ASSERT(judged->events[i].payload == expected.events[i].payload);
   }
 
-  RC_ASSERT(judged->records.front().delta == 0U);
-  RC_ASSERT(judged->records.front().type != static_cast<int>(tracedat::kTypeTimeExtend));
-  for (const JudgedRecord& record : judged->records) {
-    RC_ASSERT(record.type != static_cast<int>(tracedat::kTypePadding));
-    RC_ASSERT(record.type != static_cast<int>(tracedat::kTypeTimeStamp));
-    RC_ASSERT(record.type == static_cast<int>(tracedat::kTypeTimeExtend) ||
-              record.delta < kDeltaLimit);
+  // A time extend is for the event after it and tells all of its delta. Nothing else but events is
+  // on the page, and the page's own time is the first one's.
+  using Type = JudgedRecord::Type;
+  const auto& records = judged->records;
+  RC_ASSERT(!records.empty());
+  RC_ASSERT(records.front().type == Type::kEvent);
+  RC_ASSERT(records.front().delta == 0U);
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    if (records[i].type == Type::kEvent) continue;
+    RC_ASSERT(records[i].type == Type::kTimeExtend);
+    RC_ASSERT(records[i].delta >= kDeltaLimit);
+    RC_ASSERT(i + 1 < records.size());
+    RC_ASSERT(records[i + 1].type == Type::kEvent);
+    RC_ASSERT(records[i + 1].delta == 0U);
   }
 }
 
@@ -273,23 +311,28 @@ void check_reader(const PageFormat& format, const Bytes& page, const Expected& e
 /// The documented mapping of a little-endian page's fields to big-endian ones.
 Bytes turned_round(const PageFormat& format, Bytes page) {
   const auto word = [&](std::size_t at) {
+    RC_ASSERT(at + 4 <= page.size());
     return load<std::uint32_t>(page.data() + at, ByteOrder::kLittle);
   };
   const auto turn = [&](std::size_t at, std::size_t size) {
+    RC_ASSERT(at + size <= page.size());
     std::reverse(page.begin() + static_cast<std::ptrdiff_t>(at),
                  page.begin() + static_cast<std::ptrdiff_t>(at + size));
   };
   const std::uint32_t commit = word(8);
   std::size_t at = format.header_size();
   const std::size_t end = at + (commit & ((1U << 27U) - 1));
+  RC_ASSERT(end <= page.size());
   turn(0, 8);
   turn(8, format.commit_size);
   while (at < end) {
     const std::uint32_t type = word(at) & 31U;
     const std::uint32_t delta = word(at) >> 5U;
+    RC_ASSERT(type <= 28U || type == 30U);
     std::size_t next = at + 4 + std::size_t{type} * 4;
     if (type == 0) next = at + 4 + padded(word(at + 4));
     if (type == 30) next = at + 8;
+    RC_ASSERT(next <= end);
     if (type == 0 || type == 30) turn(at + 4, 4);
     store(page.data() + at, (type << 27U) | delta, ByteOrder::kBig);
     at = next;
@@ -299,10 +342,11 @@ Bytes turned_round(const PageFormat& format, Bytes page) {
 }
 
 const std::vector<std::string_view> kEdges = {
-    "delta 0",         "delta 2^27-1",      "delta 2^27",  "delta 2^27+1",     "delta 2^59",
-    "payload 0",       "payload 1",         "payload 112", "payload 113",      "payload 8192",
-    "payload page-24", "payload page-23",   "page full",   "page full less 4", "page full less 8",
-    "page turn",       "events are missing"};
+    "delta 0",           "delta 1",          "delta 2^27-1",    "delta 2^27",      "delta 2^27+1",
+    "delta 2^59-1",      "delta 2^59",       "payload 0",       "payload 1",       "payload 112",
+    "payload 113",       "payload 8192",     "payload page-24", "payload page-23", "page full",
+    "page full less 4",  "page full less 8", "page turn",       "missed fits",     "missed 4 short",
+    "events are missing"};
 
 void pages_read_back(ByteOrder order) {
   holds(

@@ -5,6 +5,7 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -16,6 +17,8 @@
 #include "base/byte_reader.h"
 #include "base/byte_writer.h"
 #include "holds.h"
+#include "shuffled.h"
+#include "testing/conversions.h"
 #include "testing/recordings.h"
 #include "trace_cmd_judge.h"
 #include "tracedat/metadata.h"
@@ -52,6 +55,13 @@ struct Walk {
 
 constexpr std::uint16_t kStrings = 15;
 constexpr std::uint16_t kFlyrecord = 3;
+constexpr std::uint16_t kCmdlines = 21;
+constexpr std::uint16_t kDone = 0;
+constexpr std::uint16_t kBuffer = 3;
+constexpr std::uint16_t kTraceClock = 4;
+constexpr std::uint16_t kUname = 5;
+constexpr std::uint16_t kCpuCount = 8;
+constexpr std::uint16_t kVersion = 9;
 constexpr std::size_t kSectionHeader = 16;
 
 Walk walk(const Bytes& file, ByteOrder order, std::uint8_t long_size, std::uint32_t page_size) {
@@ -119,16 +129,23 @@ const Option& option(const Walk& walk, std::uint16_t id) {
   return *found;
 }
 
+// trace-cmd knows that these count nanoseconds, and shows seconds. Of others it would show raw
+// numbers where the file has the option TRACECLOCK; without it, it takes all for nanoseconds.
+const std::vector<std::string> kClocksOfSeconds = {"local", "global",   "uptime", "perf",
+                                                   "mono",  "mono_raw", "tai"};
+const std::vector<std::string> kOtherClocks = {"boot", "realtime", "clockid 99"};
+
+/// rapidcheck's strings have no NUL.
+rc::Gen<std::string> c_strings() { return rc::gen::string<std::string>(); }
+
 rc::Gen<std::string> texts() {
-  return rc::gen::oneOf(rc::gen::just(std::string()), rc::gen::string<std::string>());
+  return rc::gen::oneOf(rc::gen::just(std::string()), c_strings(),
+                        rc::gen::container<std::string>(rc::gen::arbitrary<char>()));
 }
 
-/// Texts that end at a NUL.
-rc::Gen<std::string> c_strings() {
-  return rc::gen::map(rc::gen::string<std::string>(), [](std::string text) {
-    std::erase(text, '\0');
-    return text;
-  });
+rc::Gen<std::string> comms() {
+  return rc::gen::oneOf(texts(), rc::gen::element<std::string>(" ", "\n", "\t \v\f\r", " a", "a\nb",
+                                                               "\n7 forged", "b\xc3\xa4r"));
 }
 
 Metadata draw_metadata(ByteOrder order) {
@@ -147,25 +164,52 @@ Metadata draw_metadata(ByteOrder order) {
   tracing.kallsyms = *rc::gen::weightedOneOf<std::string>(
       {{20, texts()}, {1, rc::gen::just(std::string(70'000, 'x'))}});
   tracing.printk = *texts();
-  metadata.cmdlines = {{7, *c_strings()}, {8, "eight"}};
+  const auto names = *rc::gen::container<std::map<std::uint32_t, std::string>>(
+      rc::gen::arbitrary<std::uint32_t>(), comms());
+  for (const auto& [pid, comm] : names) metadata.cmdlines.push_back({pid, comm});
   metadata.cpu_count = *rc::gen::element<std::uint32_t>(1, 2, 4096, 65536);
-  metadata.clock = *rc::gen::element<std::string>("perf", "mono", "tai", "boot", "clockid 99");
+  metadata.clock =
+      *rc::gen::oneOf(rc::gen::elementOf(kClocksOfSeconds), rc::gen::elementOf(kOtherClocks));
   metadata.uname = *c_strings();
   metadata.version = *c_strings();
   return metadata;
 }
 
+constexpr std::size_t kMostCpus = 4096;
+
 std::vector<CpuRange> draw_ranges(std::uint32_t page_size) {
+  const auto count = *rc::gen::weightedElement<std::size_t>(
+      {{5, 0}, {5, 1}, {5, 2}, {5, 3}, {5, 4}, {5, 8}, {1, kMostCpus}});
+  // Thousands of CPUs have the same few sizes and gaps, again and again.
+  const auto pages =
+      *rc::gen::container<std::vector<std::uint64_t>>(8, rc::gen::inRange<std::uint64_t>(1, 1000));
+  const auto steps =
+      *rc::gen::container<std::vector<std::uint32_t>>(7, rc::gen::element<std::uint32_t>(1, 2, 15));
   std::vector<CpuRange> ranges;
   std::uint64_t offset = 1ULL << 20U;
   std::uint32_t cpu = 0;
-  for (auto count = *rc::gen::element(0, 1, 2, 3, 4, 8); count > 0; --count) {
-    const std::uint64_t size = page_size * *rc::gen::inRange<std::uint64_t>(1, 1000);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint64_t size = page_size * pages[i % pages.size()];
     ranges.push_back({cpu, offset, size});
     offset += size;
-    cpu += *rc::gen::element<std::uint32_t>(1, 2, 500);
+    cpu += steps[i % steps.size()];
   }
   return ranges;
+}
+
+bool is_space(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
+
+/// Lines that libtracecmd's "%d %m[^\n]" parses: each has a name that is more than space, and
+/// neither line breaks nor NULs in it.
+std::string lines_of(const std::vector<tracedat::Cmdline>& cmdlines) {
+  std::string lines;
+  for (const auto& [pid, comm] : cmdlines) {
+    if (std::all_of(comm.begin(), comm.end(), &is_space)) continue;
+    lines += std::to_string(pid) + ' ';
+    for (const char c : comm) lines += c == '\n' || c == '\0' ? '?' : c;
+    lines += '\n';
+  }
+  return lines;
 }
 
 void check_texts(ByteReader& in, const std::vector<std::string>& expected) {
@@ -219,8 +263,66 @@ void check_contents(const Bytes& file, ByteOrder order, const Walk& walk,
     RC_ASSERT(in.text(size) == text);
     check_end(in, id);
   }
-  ByteReader cmdlines = content_of(21);
-  RC_ASSERT(cmdlines.u64() == walk.sections.at(21).size - 8);
+  ByteReader cmdlines = content_of(kCmdlines);
+  const std::uint64_t size = cmdlines.u64();
+  RC_ASSERT(cmdlines.text(size) == lines_of(metadata.cmdlines));
+  check_end(cmdlines, kCmdlines);
+}
+
+/// The data of an option that is a text, with its NUL.
+std::string text_of(const Walk& walk, std::uint16_t id) {
+  const Bytes& data = option(walk, id).data;
+  return {reinterpret_cast<const char*>(data.data()), data.size()};
+}
+
+/// All options, and what is in them.
+void check_options(ByteOrder order, const Walk& walk, const Metadata& metadata,
+                   std::uint32_t page_size, const std::vector<CpuRange>& ranges) {
+  const bool has_clock = std::find(kClocksOfSeconds.begin(), kClocksOfSeconds.end(),
+                                   metadata.clock) != kClocksOfSeconds.end();
+  std::vector<std::uint16_t> expected = {kDone, kBuffer, kCpuCount, kVersion, 16,
+                                         17,    18,      19,        20,       kCmdlines};
+  if (has_clock) expected.push_back(kTraceClock);
+  if (!metadata.uname.empty()) expected.push_back(kUname);
+  std::sort(expected.begin(), expected.end());
+  std::vector<std::uint16_t> ids;
+  for (const Option& each : walk.options) ids.push_back(each.id);
+  std::sort(ids.begin(), ids.end());
+  RC_ASSERT(ids == expected);
+
+  // Options that tell where a section is have its id.
+  for (const std::uint16_t id : {std::uint16_t{16}, std::uint16_t{17}, std::uint16_t{18},
+                                 std::uint16_t{19}, std::uint16_t{20}, kCmdlines}) {
+    const Bytes& data = option(walk, id).data;
+    RC_ASSERT(data.size() == 8U);
+    RC_ASSERT(load<std::uint64_t>(data.data(), order) == walk.sections.at(id).offset);
+  }
+  const Bytes& end = option(walk, kDone).data;
+  RC_ASSERT(end == Bytes(8));
+
+  const auto c_string = [](const std::string& text) { return text + '\0'; };
+  RC_ASSERT(text_of(walk, kVersion) == c_string(metadata.version));
+  if (!metadata.uname.empty()) RC_ASSERT(text_of(walk, kUname) == c_string(metadata.uname));
+  if (has_clock) RC_ASSERT(text_of(walk, kTraceClock) == c_string('[' + metadata.clock + ']'));
+
+  const Bytes& cpu_count = option(walk, kCpuCount).data;
+  RC_ASSERT(cpu_count.size() == 4U);
+  RC_ASSERT(load<std::uint32_t>(cpu_count.data(), order) == metadata.cpu_count);
+
+  ByteReader buffer(option(walk, kBuffer).data, order);
+  RC_ASSERT(buffer.u64() == walk.sections.at(kFlyrecord).offset);
+  RC_ASSERT(buffer.c_string().empty());
+  RC_ASSERT(buffer.c_string() == metadata.clock);
+  RC_ASSERT(buffer.u32() == page_size);
+  RC_ASSERT(buffer.u32() == ranges.size());
+  for (const CpuRange& range : ranges) {
+    RC_ASSERT(buffer.u32() == range.cpu);
+    RC_ASSERT(buffer.u64() == range.offset);
+    RC_ASSERT(buffer.u64() == range.size);
+    RC_ASSERT(range.offset + range.size <= walk.end);
+  }
+  RC_ASSERT(buffer.ok());
+  RC_ASSERT(buffer.remaining() == 0U);
 }
 
 TEST(Sections, AreWhereAFreshWalkFindsThem) {
@@ -236,77 +338,76 @@ TEST(Sections, AreWhereAFreshWalkFindsThem) {
         // Decided here: RC_PRE() evaluates all of its expression.
         const bool fits = ranges.empty() || file.size() <= ranges.front().offset;
         RC_PRE(fits);
+        const TracingData& tracing = metadata.tracing;
+        const std::vector<tracedat::Cmdline>& cmdlines = metadata.cmdlines;
         RC_CLASSIFY(ranges.empty(), "no CPU");
         RC_CLASSIFY(ranges.size() > 4, "five CPUs or more");
-        RC_CLASSIFY(metadata.tracing.systems.empty(), "no system");
-        RC_CLASSIFY(metadata.tracing.kallsyms.empty(), "no symbols");
-        RC_CLASSIFY(metadata.tracing.kallsyms.size() > 65536, "a long text");
+        RC_CLASSIFY(ranges.size() == kMostCpus, "4096 CPUs");
+        RC_CLASSIFY(tracing.systems.empty(), "no system");
+        RC_CLASSIFY(tracing.kallsyms.empty(), "no symbols");
+        RC_CLASSIFY(tracing.kallsyms.size() > 65536, "a long text");
+        RC_CLASSIFY(cmdlines.empty(), "no name");
+        RC_CLASSIFY(std::any_of(cmdlines.begin(), cmdlines.end(),
+                                [](const auto& each) {
+                                  return std::all_of(each.comm.begin(), each.comm.end(), &is_space);
+                                }),
+                    "a name of nothing but space");
+        RC_CLASSIFY(
+            std::any_of(cmdlines.begin(), cmdlines.end(),
+                        [](const auto& each) { return each.comm.find('\0') != std::string::npos; }),
+            "a NUL in a name");
+        RC_CLASSIFY(metadata.uname.empty(), "no uname");
 
-        const Walk found = walk(file, order, metadata.tracing.long_size, format.page_size);
+        const Walk found = walk(file, order, tracing.long_size, format.page_size);
         RC_ASSERT(found.end == std::max<std::uint64_t>(file_size, file.size()));
-        check_contents(file, order, found, metadata);
-
-        // Options that tell where a section is have its id.
-        for (const std::uint16_t id : {16, 17, 18, 19, 20, 21}) {
-          const Bytes& data = option(found, id).data;
-          RC_ASSERT(data.size() == 8U);
-          RC_ASSERT(load<std::uint64_t>(data.data(), order) == found.sections.at(id).offset);
-        }
-        const Bytes& end = option(found, 0).data;
-        RC_ASSERT(end == Bytes(8));
-
-        ByteReader buffer(option(found, 3).data, order);
-        RC_ASSERT(buffer.u64() == found.sections.at(kFlyrecord).offset);
-        RC_ASSERT(buffer.c_string().empty());
-        RC_ASSERT(buffer.c_string() == metadata.clock);
-        RC_ASSERT(buffer.u32() == format.page_size);
-        RC_ASSERT(buffer.u32() == ranges.size());
-        for (const CpuRange& range : ranges) {
-          RC_ASSERT(buffer.u32() == range.cpu);
-          RC_ASSERT(buffer.u64() == range.offset);
-          RC_ASSERT(buffer.u64() == range.size);
-          RC_ASSERT(range.offset + range.size <= found.end);
-        }
-        RC_ASSERT(buffer.ok());
-        RC_ASSERT(ByteReader(option(found, 8).data, order).u32() == metadata.cpu_count);
+        RC_ASSERT(found.sections.at(kFlyrecord).content == file.size());
+        RC_ASSERT(found.sections.size() == 9U);
         for (const auto& [id, section] : found.sections) RC_ASSERT(!section.description.empty());
+        check_contents(file, order, found, metadata);
+        check_options(order, found, metadata, format.page_size, ranges);
       },
-      {"no CPU", "five CPUs or more", "no system", "no symbols", "a long text"});
+      {"no CPU", "five CPUs or more", "4096 CPUs", "no system", "no symbols", "a long text",
+       "no name", "a name of nothing but space", "a NUL in a name", "no uname"});
 }
 
 TEST(Sections, OptionsAreReadInAnyOrder) {
-  holds([] {
-    const auto order = *rc::gen::element(ByteOrder::kLittle, ByteOrder::kBig);
-    const testing::Workshop workshop(testing::full_recording(order));
-    testing::value_of(workshop.convert());
-    const std::string path = workshop.directory().path("out.dat");
-    const Bytes file = testing::read_file(path);
-    const auto judged = judge_file(path, {10, 12});
-    RC_ASSERT(judged.has_value());
-    const auto read = testing::read_trace_dat(file);
+  holds(
+      [] {
+        const auto order = *rc::gen::element(ByteOrder::kLittle, ByteOrder::kBig);
+        const testing::Workshop workshop(testing::full_recording(order));
+        testing::value_of(workshop.convert());
+        const std::string path = workshop.directory().path("out.dat");
+        const Bytes file = testing::read_file(path);
+        const auto judged = judge_file(path, {10, 12});
+        RC_ASSERT(judged.has_value());
+        const auto read = testing::read_trace_dat(file);
 
-    const Walk found = walk(file, order, 8, 4096);
-    std::vector<Option> rest(found.options.begin(), found.options.end() - 1);
-    Bytes moved = file;
-    std::size_t at = found.options.front().offset;
-    while (!rest.empty()) {
-      const auto next = rest.begin() + *rc::gen::inRange<std::ptrdiff_t>(
-                                           0, static_cast<std::ptrdiff_t>(rest.size()));
-      std::copy_n(file.begin() + static_cast<std::ptrdiff_t>(next->offset), next->size,
-                  moved.begin() + static_cast<std::ptrdiff_t>(at));
-      at += next->size;
-      rest.erase(next);
-    }
-    testing::write_file(path, moved);
-    const auto judged_again = judge_file(path, {10, 12});
-    RC_ASSERT(judged_again.has_value());
-    RC_ASSERT(judged_again->events == judged->events);
-    RC_ASSERT(judged_again->names == judged->names);
-    const auto read_again = testing::read_trace_dat(moved);
-    RC_ASSERT(read_again.events == read.events);
-    RC_ASSERT(read_again.cmdlines == read.cmdlines);
-    RC_ASSERT(read_again.contents.options == read.contents.options);
-  });
+        const Walk found = walk(file, order, 8, 4096);
+        std::vector<std::uint16_t> ids;  // DONE stays the last one
+        for (const Option& each : found.options) {
+          if (each.id != kDone) ids.push_back(each.id);
+        }
+        const auto moved_ids = *shuffled(ids);
+        RC_CLASSIFY(moved_ids != ids, "the order changed");
+        Bytes moved = file;
+        std::size_t at = found.options.front().offset;
+        for (const std::uint16_t id : moved_ids) {
+          const Option& next = option(found, id);
+          std::copy_n(file.begin() + static_cast<std::ptrdiff_t>(next.offset), next.size,
+                      moved.begin() + static_cast<std::ptrdiff_t>(at));
+          at += next.size;
+        }
+        testing::write_file(path, moved);
+        const auto judged_again = judge_file(path, {10, 12});
+        RC_ASSERT(judged_again.has_value());
+        RC_ASSERT(judged_again->events == judged->events);
+        RC_ASSERT(judged_again->names == judged->names);
+        const auto read_again = testing::read_trace_dat(moved);
+        RC_ASSERT(read_again.events == read.events);
+        RC_ASSERT(read_again.cmdlines == read.cmdlines);
+        RC_ASSERT(read_again.contents.options == read.contents.options);
+      },
+      {"the order changed"});
 }
 
 }  // namespace

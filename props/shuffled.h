@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+// Draws orders.
 #pragma once
 
 #include <rapidcheck.h>
 
 #include <cstddef>
-#include <cstdint>
 #include <utility>
 #include <vector>
 
