@@ -12,7 +12,7 @@ BENCH_ARGS ?=
 ARCH :=
 STAGE :=
 N := 1000
-FUZZ_SECONDS ?= 60
+MINUTES ?= 1
 
 # $(call build,PRESET): CMake is asked to configure only when there is nothing to build from or the
 # presets changed; a changed CMakeLists.txt is ninja's business.
@@ -66,7 +66,7 @@ verify: ## check, kernelshark, litmus, and guests of four architectures (ARCH='h
 
 .PHONY: ci
 ci: ## lint, sanitize, check-clang, a short fuzz and verify, up to the first that fails
-	@for stage in lint sanitize check-clang 'fuzz FUZZ_SECONDS=20' verify; do \
+	@for stage in lint sanitize check-clang 'fuzz MINUTES=0.2' verify; do \
 	  echo "== $$stage"; start=$$(date +%s); \
 	  $(MAKE) --no-print-directory $$stage && result=passed || result=FAILED; \
 	  echo "== $$stage $$result after $$(($$(date +%s) - start)) s"; \
@@ -82,10 +82,8 @@ props: ## try each property N (1000) times
 	  grep -vE '^(test [0-9]|UpdateC|Constructing|Checking|$$)' build/props.log; exit $$status
 
 .PHONY: fuzz
-fuzz: ## look for inputs that break the converter, for FUZZ_SECONDS (60) seconds
-	@scripts/setup fuzz
-	$(call build,fuzz)
-	@scripts/fuzz build/fuzz $(FUZZ_SECONDS)
+fuzz: ## look for inputs that break something, for MINUTES (1) with each fuzz target
+	@scripts/fuzz-campaign --minutes $(MINUTES) --jobs $(JOBS)
 
 .PHONY: bench
 bench: ## compare speed and memory with cat and perf's own commands (BENCH_ARGS='--help')

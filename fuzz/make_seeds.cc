@@ -1,118 +1,330 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// make_seeds DIRECTORY: small recordings for the fuzzer to begin with, in both byte orders, with
-// the records, fields and features that the converter knows.
+// make_seeds GOLDEN OUT: writes what each fuzz target begins with, to OUT/TARGET: recordings made
+// to order, those of the folder GOLDEN cut small, the outputs they become, and what these consist
+// of.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <map>
+#include <random>
+#include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
-#include "base/byte_writer.h"
-#include "testing/perf_data_builder.h"
+#include "base/byte_reader.h"
+#include "input_in_memory.h"
+#include "output_folder.h"
+#include "perf2dat/perf2dat.h"
+#include "perfdata/header.h"
+#include "perfdata/tracing_data.h"
+#include "testing/read_at.h"
+#include "testing/recordings.h"
+#include "tracedat/reader.h"
 
+namespace perf2dat::fuzz {
 namespace {
 
-using namespace perf2dat;            // NOLINT(google-build-using-namespace)
-using namespace perf2dat::testing;   // NOLINT(google-build-using-namespace)
-using namespace perf2dat::perfdata;  // NOLINT(google-build-using-namespace)
+namespace fs = std::filesystem;
 
-constexpr std::uint32_t kSwitchId = 316;
-constexpr std::uint64_t kAllFixedFields = kSampleIdentifier | kSampleIp | kSampleTid | kSampleTime |
-                                          kSampleAddr | kSampleId | kSampleStreamId | kSampleCpu |
-                                          kSamplePeriod | kSampleRaw;
+using perfdata::Feature;
+using perfdata::RecordType;
+using testing::Bytes;
+using testing::PerfDataBuilder;
 
-constexpr auto kSwitchFormat = R"(name: sched_switch
-ID: 316
-format:
-	field:unsigned short common_type;	offset:0;	size:2;	signed:0;
-	field:unsigned char common_flags;	offset:2;	size:1;	signed:0;
-	field:unsigned char common_preempt_count;	offset:3;	size:1;	signed:0;
-	field:int common_pid;	offset:4;	size:4;	signed:1;
+constexpr auto kOrders = {ByteOrder::kLittle, ByteOrder::kBig};
 
-	field:char prev_comm[16];	offset:8;	size:16;	signed:0;
-	field:pid_t prev_pid;	offset:24;	size:4;	signed:1;
-	field:int prev_prio;	offset:28;	size:4;	signed:1;
-	field:long prev_state;	offset:32;	size:8;	signed:1;
-	field:char next_comm[16];	offset:40;	size:16;	signed:0;
-	field:pid_t next_pid;	offset:56;	size:4;	signed:1;
-	field:int next_prio;	offset:60;	size:4;	signed:1;
+class Seeds {
+ public:
+  explicit Seeds(fs::path out) : out_(std::move(out)) {}
 
-print fmt: "%s:%d ==> %s:%d", REC->prev_comm, REC->prev_pid, REC->next_comm, REC->next_pid
-)";
+  void add(const std::string& target, std::span<const std::byte> bytes) {
+    fs::create_directories(out_ / target);
+    std::ofstream file(out_ / target / fmt::format("seed-{}", count_++), std::ios::binary);
+    file.write(reinterpret_cast<const char*>(bytes.data()),
+               static_cast<std::streamsize>(bytes.size()));
+    if (!file.flush()) throw std::runtime_error("cannot write to " + out_.string());
+  }
+  /// After a byte that tells what kind of input it is.
+  void add(const std::string& target, std::uint8_t kind, std::span<const std::byte> bytes) {
+    Bytes input = {static_cast<std::byte>(kind)};
+    input.insert(input.end(), bytes.begin(), bytes.end());
+    add(target, input);
+  }
+  void add_text(const std::string& target, std::uint8_t kind, std::string_view text) {
+    add(target, kind, std::as_bytes(std::span(text)));
+  }
 
-TracingData tracing(std::uint32_t commit_size) {
-  TracingData data;
-  data.header_page =
-      "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n\tfield: local_t commit;"
-      "\toffset:8;\tsize:" +
-      std::to_string(commit_size) + ";\tsigned:1;\n";
-  data.header_event = "# compressed entry header\n";
-  data.systems = {{"sched", {kSwitchFormat}}};
-  data.cmdlines = "1 init\n";
-  return data;
+ private:
+  fs::path out_;
+  unsigned count_ = 0;
+};
+
+/// The formats of the first two events of each system, no symbols.
+TracingData cut(TracingData tracing) {
+  for (auto& system : tracing.systems) {
+    system.formats.resize(std::min<std::size_t>(system.formats.size(), 2));
+  }
+  tracing.ftrace_formats.resize(std::min<std::size_t>(tracing.ftrace_formats.size(), 1));
+  tracing.kallsyms.resize(std::min<std::size_t>(tracing.kallsyms.size(), 100));
+  tracing.printk.resize(std::min<std::size_t>(tracing.printk.size(), 100));
+  tracing.cmdlines.resize(std::min<std::size_t>(tracing.cmdlines.size(), 100));
+  return tracing;
 }
 
-std::vector<std::byte> switch_data(ByteOrder order, std::uint32_t pid) {
-  ByteWriter raw(order);
-  raw.u16(kSwitchId).u8(0).u8(0).u32(pid);
-  raw.c_string("prev").zeros(11).u32(pid).u32(120).u64(1);
-  raw.c_string("next").zeros(11).u32(pid + 1).u32(120);
-  return raw.take();
+Bytes cut_tracing_data(std::span<const std::byte> bytes) {
+  const auto tracing = perfdata::parse_tracing_data(bytes, 0);
+  if (!tracing) throw std::runtime_error(tracing.error().message);
+  return testing::encode_tracing_data(cut(*tracing), tracing->order);
 }
 
-AttrSpec attr(std::uint64_t id, std::uint64_t sample_type) {
-  AttrSpec spec;
-  spec.config = kSwitchId;
-  spec.sample_type = sample_type;
-  spec.ids = {id};
-  spec.name = "sched:sched_switch";
-  return spec;
+/// Whole records, up to so many bytes.
+std::span<const std::byte> first_records(std::span<const std::byte> data, ByteOrder order,
+                                         std::size_t most) {
+  std::size_t end = 0;
+  while (data.size() - end >= perfdata::kRecordHeaderSize) {
+    const std::size_t size = load<std::uint16_t>(data.data() + end + 6, order);
+    if (size > data.size() - end || end + size > most) break;
+    end += size;
+  }
+  return data.first(end);
 }
 
+/// A real file with its header, events and features, but few records and formats.
+Bytes cut_file(const Bytes& bytes) {
+  static const InputInMemory memory;
+  const auto file = InputFile::open(memory.path_of(bytes));
+  const auto header = file ? perfdata::read_header(*file) : tl::unexpected(file.error());
+  if (!header) throw std::runtime_error(header.error().message);
+  const auto whole = std::span(bytes);
+  const auto data = whole.subspan(header->data.offset, header->data.size);
+  const auto records = first_records(data, header->order, 2000);
+  const auto table_bytes = whole.subspan(header->data.offset + header->data.size);
+  ByteReader table(table_bytes, header->order);
+
+  std::vector<Bytes> contents;
+  for (std::size_t bit = 0; bit < header->features.size(); ++bit) {
+    if (!header->features[bit]) continue;
+    const std::uint64_t offset = table.u64();
+    const auto content = whole.subspan(offset, table.u64());
+    contents.emplace_back(content.begin(), content.end());
+    if (bit == static_cast<std::size_t>(Feature::kTracingData)) {
+      contents.back() = cut_tracing_data(content);
+    }
+  }
+  ByteWriter out(header->order);
+  constexpr std::size_t kDataSizeAt = 48;
+  out.bytes(whole.first(header->data.offset)).bytes(records);
+  out.patch(kDataSizeAt, std::uint64_t{records.size()});
+  std::uint64_t at = out.size() + 16 * contents.size();
+  for (const Bytes& content : contents) {
+    out.u64(at).u64(content.size());
+    at += content.size();
+  }
+  for (const Bytes& content : contents) out.bytes(content);
+  return out.take();
+}
+
+/// The same of a stream.
+Bytes cut_stream(const Bytes& bytes, ByteOrder order) {
+  constexpr std::size_t kHeader = perfdata::kRecordHeaderSize;
+  ByteWriter out(order);
+  auto rest = std::span(bytes);
+  out.bytes(rest.first(perfdata::kPipeHeaderSize));
+  rest = rest.subspan(perfdata::kPipeHeaderSize);
+  std::map<RecordType, std::size_t> counts;
+  while (rest.size() >= kHeader) {
+    const auto type = static_cast<RecordType>(load<std::uint32_t>(rest.data(), order));
+    const std::size_t size = load<std::uint16_t>(rest.data() + 6, order);
+    if (size > rest.size()) break;
+    const std::size_t at = out.size();
+    // All that describes, and a few of what happened.
+    if (type >= RecordType::kHeaderAttr || ++counts[type] < 10) out.bytes(rest.first(size));
+    rest = rest.subspan(size);
+    if (type != RecordType::kHeaderTracingData) continue;
+    const auto payload = load<std::uint32_t>(out.data().data() + at + kHeader, order);
+    Bytes formats = cut_tracing_data(rest.first(payload));
+    formats.resize((formats.size() + 7) / 8 * 8);
+    out.patch(at + kHeader, static_cast<std::uint32_t>(formats.size()));
+    out.bytes(formats);
+    rest = rest.subspan((payload + 7) / 8 * 8);
+  }
+  return out.take();
+}
+
+/// Samples of every layout, and a record of each kind.
 PerfDataBuilder recording(ByteOrder order, std::uint64_t sample_type, std::uint64_t read_format,
                           std::uint32_t commit_size) {
   PerfDataBuilder builder(order);
-  auto first = attr(1, sample_type);
-  first.read_format = read_format;
-  auto second = attr(2, sample_type);
-  second.read_format = read_format;
-  second.type = 1;
-  second.name = "cpu-clock";
-  builder.add_attr(first).add_attr(second).set_tracing(tracing(commit_size)).set_cpus(2);
+  auto tracing = testing::kernel(order);
+  tracing.header_page = testing::header_page(commit_size);
+  builder.set_tracing(cut(tracing)).set_cpus(2);
   builder.set_text_feature(Feature::kHostname, "host").set_text_feature(Feature::kArch, "x86_64");
+  auto event = testing::tracepoint(testing::kSwitch, {1}, "sched:sched_switch");
+  event.sample_type = sample_type;
+  event.read_format = read_format;
+  auto clock = testing::cpu_clock({2});
+  clock.sample_type = sample_type;
+  clock.read_format = read_format;
+  builder.add_attr(event).add_attr(clock);
   builder.add_comm(1, 1, "one").add_fork(2, 1, 2, 1, 5).add_lost(1, 3).add_lost_samples(2);
   for (std::uint32_t i = 0; i < 6; ++i) {
-    SampleSpec sample;
-    sample.id = i == 3 ? 2 : 1;
-    sample.tid = 1 + i % 2;
-    sample.cpu = i % 2;
-    sample.time = i == 4 ? 12 : 10 + std::uint64_t{i} * 200'000'000;
-    sample.raw = switch_data(order, 1);
-    if ((sample_type & kSampleRead) != 0) sample.read = {1, 2, 3, 4, 5};
-    if ((sample_type & kSampleCallchain) != 0) sample.callchain = {0xffffffff81000000, 7};
+    const std::uint64_t time = i == 4 ? 12 : 10 + std::uint64_t{i} * 200'000'000;
+    auto sample = testing::sample({i == 3 ? 2U : 1U, time, i % 2}, order,
+                                  testing::switch_payload(order, {1, "prev"}, {2, "next"}));
+    if ((sample_type & perfdata::kSampleRead) != 0) sample.read = {1, 2, 3, 4, 5};
+    sample.callchain = {0xffffffff81000000, 7};
     builder.add_sample(i == 3 ? 1 : 0, sample);
     if (i == 2) builder.add_finished_round();
   }
   return builder;
 }
 
+std::vector<PerfDataBuilder> recordings(ByteOrder order) {
+  using namespace perfdata;  // NOLINT(google-build-using-namespace)
+  const std::uint64_t usual = testing::AttrSpec().sample_type;
+  const std::uint64_t fixed = kSampleIdentifier | kSampleIp | kSampleTid | kSampleTime |
+                              kSampleAddr | kSampleId | kSampleStreamId | kSampleCpu |
+                              kSamplePeriod | kSampleRaw;
+  std::vector<PerfDataBuilder> builders = {
+      recording(order, usual, kReadId, 8),
+      recording(order, fixed, 0, 4),
+      recording(order, usual | kSampleCallchain, kReadId, 8),
+      recording(order, usual | kSampleRead,
+                kReadTimeEnabled | kReadTimeRunning | kReadId | kReadLost, 8),
+      recording(order, usual | kSampleRead, kReadGroup | kReadId, 8),
+      testing::eight_pings(order)};
+  for (const auto type : {RecordType::kCompressed, RecordType::kCompressed2}) {
+    builders.push_back(builders.front());
+    builders.back().compress(type, 100);
+  }
+  return builders;
+}
+
+/// A trace.dat and what it consists of.
+void add_output(Seeds& seeds, const Bytes& recording) {
+  static const InputInMemory input;
+  static const OutputFolder folder;
+  Options options;
+  options.input = input.path_of(recording);
+  options.output = folder.path("out.dat");
+  options.overwrite = true;
+  if (!convert(options)) return;  // cut where there is nothing to convert yet
+  const Bytes file = folder.read("out.dat");
+  seeds.add("trace_dat", file);
+  const auto contents = tracedat::read_contents(testing::reader_of(file), file.size());
+  if (!contents) throw std::runtime_error(contents.error().message);
+  const auto& format = contents->format;
+  const auto kind = static_cast<std::uint8_t>((format.order == ByteOrder::kBig ? 1 : 0) |
+                                              (format.commit_size == 4 ? 2 : 0) |
+                                              (format.page_size == 65536 ? 4U << 2U : 0));
+  for (const auto& range : contents->ranges) {
+    auto page = std::span(file).subspan(range.offset, format.page_size);
+    while (!page.empty() && page.back() == std::byte{0}) page = page.first(page.size() - 1);
+    seeds.add("ring_page", kind, page);
+  }
+}
+
+void add_recording(Seeds& seeds, const Bytes& bytes, bool is_stream) {
+  seeds.add(is_stream ? "perf_pipe" : "perf_file", bytes);
+  seeds.add("convert_bytes", bytes);
+  add_output(seeds, bytes);
+}
+
+void add_golden(Seeds& seeds, const fs::path& folder) {
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.path().extension() != ".data") continue;
+    std::ifstream file(entry.path(), std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    const auto view = std::as_bytes(std::span(text));
+    const Bytes bytes(view.begin(), view.end());
+    const auto start = perfdata::read_start(view.first(perfdata::kPipeHeaderSize));
+    if (!start) throw std::runtime_error(start.error().message);
+    const bool is_stream = start->is_stream;
+    const Bytes small = is_stream ? cut_stream(bytes, start->order) : cut_file(bytes);
+    // What is compressed may not be cut.
+    constexpr std::size_t kLargestSeed = 20'000;
+    if (small.size() < kLargestSeed) add_recording(seeds, small, is_stream);
+  }
+}
+
+void add_texts(Seeds& seeds) {
+  // The kinds are those of cli_text.
+  using namespace std::string_view_literals;  // NOLINT(google-build-using-namespace)
+  for (const auto text : {"\x00"
+                          "1 init\n2 kthreadd\n900 two words\n"sv,
+                          "\x01\x03\x10\x00\x01seven\x00\x20\x01\x02\x05\x30\x02\x07"sv}) {
+    seeds.add_text("cli_text", 0, text);
+  }
+  const std::string span(16, '\x01');
+  const std::string probes(32, '\x02');
+  for (const auto text :
+       {"1.5,2.75", ",3", "5,", "1,2 3,4", "10%/2,10%/3", "0%-10%,30%-40%", "10%", "33.3%/1"}) {
+    seeds.add_text("cli_text", 1, "\x01" + span + probes + text);
+  }
+  seeds.add_text("cli_text", 2, "\x03" + probes);
+  for (const ByteOrder order : kOrders) {
+    const auto tracing = testing::kernel(order);
+    for (const auto& system : tracing.systems) {
+      for (const auto& text : system.formats) seeds.add_text("cli_text", 3, text);
+    }
+    seeds.add_text("cli_text", 3, tracing.header_page);
+    std::string tree = {order == ByteOrder::kBig ? '\x01' : '\x00', '\0', '\0'};
+    for (const auto& text : {tracing.header_page, tracing.header_event,
+                             tracing.systems[0].formats[0], tracing.systems[0].formats[1]}) {
+      tree += text + '\0';
+    }
+    seeds.add_text("cli_text", 4, tree);
+  }
+}
+
+/// For targets that draw from their input whatever it is.
+void add_noise(Seeds& seeds, const std::string& target) {
+  std::minstd_rand random(7);
+  for (const std::size_t size : {16U, 64U, 200U, 600U, 1500U}) {
+    Bytes bytes(size);
+    for (auto& byte : bytes) byte = static_cast<std::byte>(random() >> 8U);
+    seeds.add(target, bytes);
+  }
+}
+
+void make_seeds(const fs::path& golden, const fs::path& out) {
+  Seeds seeds(out);
+  for (const ByteOrder order : kOrders) {
+    for (const auto& builder : recordings(order)) {
+      add_recording(seeds, builder.build(), false);
+      add_recording(seeds, builder.build_stream(), true);
+    }
+    add_recording(seeds, testing::full_recording(order), false);
+    auto tracing = testing::kernel(order);
+    seeds.add("tracing_data", testing::encode_tracing_data(tracing, order));
+    tracing.cmdlines = "900 saved\n";
+    tracing.kallsyms = "ffffffff81000000 T _text\n";
+    tracing.printk = "0xffffffff82000000 : \"a text\"\n";
+    seeds.add("tracing_data", testing::encode_tracing_data(tracing, order));
+  }
+  add_golden(seeds, golden);
+  add_texts(seeds);
+  for (const auto* target : {"convert", "cpu_streams", "aux_ring"}) add_noise(seeds, target);
+}
+
 }  // namespace
+}  // namespace perf2dat::fuzz
 
 int main(int argc, char** argv) {
-  if (argc != 2) return 2;
-  int number = 0;
-  for (const ByteOrder order : {ByteOrder::kLittle, ByteOrder::kBig}) {
-    const auto usual = AttrSpec().sample_type;
-    for (const auto& builder :
-         {recording(order, usual, kReadId, 8), recording(order, kAllFixedFields, 0, 4),
-          recording(order, usual | kSampleCallchain, kReadId, 8),
-          recording(order, usual | kSampleRead,
-                    kReadTimeEnabled | kReadTimeRunning | kReadId | kReadLost, 8),
-          recording(order, usual | kSampleRead, kReadGroup | kReadId, 8)}) {
-      const auto bytes = builder.build();
-      std::ofstream out(std::string(argv[1]) + "/seed-" + std::to_string(number++),
-                        std::ios::binary);
-      out.write(reinterpret_cast<const char*>(bytes.data()),
-                static_cast<std::streamsize>(bytes.size()));
-      if (!out.flush()) return 1;
-    }
+  if (argc != 3) {
+    std::fputs("usage: make_seeds GOLDEN OUT\n", stderr);
+    return 2;
+  }
+  try {
+    perf2dat::fuzz::make_seeds(argv[1], argv[2]);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "make_seeds: %s\n", error.what());
+    return 1;
   }
   return 0;
 }

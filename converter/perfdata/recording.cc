@@ -25,7 +25,7 @@ Expected<InputFile> spool(std::span<const std::byte> begin, ByteSource& source,
                           const std::string& output) {
   P2D_ASSIGN(auto scratch, ScratchFile::create_beside(output));
   P2D_TRY(scratch.append(begin));
-  std::vector<std::byte> buffer(1U << 20U);
+  std::vector<std::byte> buffer(ReadAhead::kChunk);
   for (;;) {
     P2D_ASSIGN(const std::size_t done, source.read(buffer));
     P2D_TRY(scratch.append(std::span(buffer).first(done)));

@@ -45,7 +45,7 @@ Expected<InitialFormat> read_initial_format(const ReadAt& read_at, std::uint64_t
   const auto version = text.c_string();
   const std::uint8_t endian = text.u8();
   if (!text.ok() || magic != kMagic) return check_error("no trace.dat: the magic is missing");
-  if (version != kFileVersion) return check_error("trace.dat of version {}, not 7", version);
+  if (version != kFileVersion) return check_error("trace.dat of a version that is not 7");
   if (endian > 1) return check_error("the byte order is {}, neither 0 nor 1", endian);
   contents.format.order = endian == 1 ? ByteOrder::kBig : ByteOrder::kLittle;
 
@@ -57,7 +57,7 @@ Expected<InitialFormat> read_initial_format(const ReadAt& read_at, std::uint64_t
   reader.c_string();
   const std::uint64_t options_offset = reader.u64();
   if (!reader.ok()) return broken("the initial format", reader);
-  if (compression != kNoCompression) return check_error("compressed with {}", compression);
+  if (compression != kNoCompression) return check_error("the file is compressed");
   const std::uint32_t page_size = contents.format.page_size;
   if (!std::has_single_bit(page_size) || page_size < kSmallestPage || page_size > kLargestPage) {
     return check_error("the page size is {}", page_size);
@@ -124,13 +124,15 @@ Expected<void> check_section_options(const std::vector<Section>& sections,
   }};
   for (const Pair& pair : kPairs) {
     const auto found = contents.options.find(pair.option);
-    if (found == contents.options.end()) continue;
+    if (found == contents.options.end()) {
+      return check_error("there is no option {}", static_cast<unsigned>(pair.option));
+    }
     const std::uint64_t offset = ByteReader(found->second, contents.format.order).u64();
     const bool there = std::any_of(sections.begin(), sections.end(), [&](const Section& each) {
       return each.id == pair.section && each.offset == offset;
     });
     if (!there) {
-      return check_error("option {} names offset {:#x}, where no such section is",
+      return check_error("option {} points to {:#x}, where no such section is",
                          static_cast<unsigned>(pair.option), offset);
     }
   }
@@ -154,8 +156,11 @@ Expected<void> read_buffer_option(const std::vector<Section>& sections, Contents
     return each.id == SectionId::kFlyrecord && each.offset == section_offset;
   });
   if (section == sections.end()) {
-    return check_error("BUFFER names offset {:#x}, where no section of events is", section_offset);
+    return check_error("BUFFER points to {:#x}, where no section of events is", section_offset);
   }
+  const auto count = contents.options.find(OptionId::kCpuCount);
+  if (count == contents.options.end()) return check_error("there is no CPUCOUNT option");
+  const std::uint32_t cpu_count = ByteReader(count->second, contents.format.order).u32();
   std::set<std::uint32_t> seen;
   for (std::uint32_t i = 0; i < cpus && reader.ok(); ++i) {
     CpuRange range{};
@@ -174,6 +179,9 @@ Expected<void> read_buffer_option(const std::vector<Section>& sections, Contents
                          range.size, range.offset, page_size);
     }
     if (!seen.insert(range.cpu).second) return check_error("CPU {} is there twice", range.cpu);
+    if (range.cpu >= cpu_count) {
+      return check_error("CPU {} has pages, but there are {} CPUs", range.cpu, cpu_count);
+    }
     contents.ranges.push_back(range);
   }
   if (!reader.ok()) return broken("the BUFFER option", reader);
@@ -225,9 +233,14 @@ Expected<Contents> read_contents(const ReadAt& read_at, std::uint64_t file_size)
 
   // The size of commit is told by the kernel's description of a page, nowhere else.
   ByteReader info(contents.sections[SectionId::kHeaderInfo], contents.format.order);
-  info.c_string();
+  const auto page_name = info.c_string();
   const auto header_page = info.text(info.u64());
+  const auto event_name = info.c_string();
+  info.text(info.u64());
   if (!info.ok()) return broken("the section of header information", info);
+  if (page_name != "header_page" || event_name != "header_event" || info.remaining() != 0) {
+    return check_error("the section of header information is no header_page and header_event");
+  }
   const auto commit_size = commit_size_of(header_page);
   if (!commit_size) return check_error("{}", commit_size.error().message);
   contents.format.commit_size = *commit_size;

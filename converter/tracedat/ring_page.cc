@@ -166,12 +166,13 @@ std::optional<RingEvent> PageReader::next() {
       const std::uint32_t length = word_at(position_ + 4);
       if (length < 4) return fail("a record's length is less than its own length word");
       header = 8;
-      size = length - 4;
+      // Up to a whole word, as libtraceevent counts it, whatever the kernel has written.
+      size = padded_to_word(length - 4);
     }
     if (size > end_ - position_ - header) return fail("a record reaches beyond commit");
     time_ += time_delta;
     const RingEvent event{time_, page_.subspan(position_ + header, size), 0};
-    position_ += header + padded_to_word(size);
+    position_ += header + size;
     return event;
   }
   return std::nullopt;

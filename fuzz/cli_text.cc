@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The input is text that a user or a kernel gives, after a byte that tells which: names of tasks,
+// windows of time, the format of an event, or a tree like tracefs. What is accepted says the same
+// when it is written and read again, and the rest is an error.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/comm_table.h"
+#include "model/event_format.h"
+#include "model/time_windows.h"
+#include "output_folder.h"
+#include "perfdata/tracing_dir.h"
+#include "property.h"
+#include "tracedat/metadata.h"
+
+namespace perf2dat::fuzz {
+namespace {
+
+/// saved_cmdlines as a trace.dat has it.
+std::string cmdlines_of(CommTable& table) {
+  std::vector<tracedat::Cmdline> cmdlines;
+  for (const auto& [pid, comm] : table.names()) cmdlines.push_back({pid, comm});
+  return tracedat::cmdlines_text(cmdlines);
+}
+
+void cmdlines(Draw& draw) {
+  CommTable table;
+  if (draw.flag()) {
+    // What a recording says of tasks, before the kernel's list.
+    for (std::size_t count = draw.below(32); count > 0; --count) {
+      const std::uint64_t time = draw.byte();
+      const auto pid = static_cast<std::uint32_t>(draw.below(8));
+      switch (draw.below(4)) {
+        case 0:
+          table.add_comm(time, pid, draw.c_string());
+          break;
+        case 1:
+          table.add_fork(time, pid, static_cast<std::uint32_t>(draw.below(8)));
+          break;
+        case 2:
+          table.see_task(pid, static_cast<std::uint32_t>(draw.below(8)));
+          break;
+        default:
+          table.see_switch(time, pid, draw.text(16));
+      }
+    }
+  }
+  table.add_saved_cmdlines(draw.text(draw.rest().size()));
+  const std::string text = cmdlines_of(table);
+  CommTable again;
+  again.add_saved_cmdlines(text);
+  expect(cmdlines_of(again) == text, "names that are written are read again");
+}
+
+/// Whether windows hold the same times as others, at the ends that matter and some others.
+void expect_same(const TimeWindows& a, const TimeWindows& b, Draw probes) {
+  for (std::size_t count = 0; count < 16 && !probes.empty(); ++count) {
+    const auto time = probes.number<std::uint64_t>();
+    expect(a.contains(time) == b.contains(time), "the same windows");
+  }
+}
+
+void any_time(Draw& draw) {
+  std::optional<TimeSpan> span;
+  if (draw.flag()) {
+    const auto first = draw.number<std::uint64_t>();
+    span = TimeSpan{first, first + std::min(draw.number<std::uint64_t>(), ~first)};
+  }
+  Draw probes(draw.take(32));
+  const std::string text = draw.text(draw.rest().size());
+  const auto windows = TimeWindows::parse(text, span);
+  if (!windows) {
+    expect(windows.error().kind == Error::Kind::kUsage, windows.error().message);
+    return;
+  }
+  expect(windows->contains(0), "a sample without a time is in every window");
+  const auto padded = TimeWindows::parse("  " + text + " ", span);
+  expect(padded.has_value(), "space around the windows says nothing");
+  expect_same(*windows, *padded, probes);
+}
+
+void windows_of_seconds(Draw& draw) {
+  std::string text;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> expected;
+  std::uint64_t last = 0;
+  for (std::size_t count = 1 + draw.below(4); count > 0; --count) {
+    const std::uint64_t start = last + 1 + draw.number<std::uint32_t>();
+    const std::uint64_t stop = start + draw.number<std::uint32_t>();
+    last = stop;
+    text += fmt::format("{}.{:09},{}.{:09} ", start / 1'000'000'000, start % 1'000'000'000,
+                        stop / 1'000'000'000, stop % 1'000'000'000);
+    expected.emplace_back(start, stop);
+  }
+  const auto windows = TimeWindows::parse(text, std::nullopt);
+  expect(windows.has_value(), text);
+  for (const auto& [start, stop] : expected) {
+    for (const std::uint64_t time : {start - 1, start, stop, stop + 1}) {
+      bool inside = time == 0;
+      for (const auto& each : expected) inside |= time >= each.first && time <= each.second;
+      expect(windows->contains(time) == inside, text);
+    }
+  }
+}
+
+std::string text_of(const EventFormat& format) {
+  std::string text = fmt::format("name: {}\nID: {}\nformat:\n", format.name, format.id);
+  for (const auto& field : format.fields) {
+    text += fmt::format("\tfield:{} {}{};\toffset:{};\tsize:{};\tsigned:0;\n", field.type,
+                        field.name, field.is_array ? "[]" : "", field.offset, field.size);
+  }
+  return text + "\nprint fmt: \"\"\n";
+}
+
+void event_format(Draw& draw) {
+  const std::string text = draw.text(draw.rest().size());
+  if (const auto commit = commit_size_of(text)) {
+    expect(*commit == 4 || *commit == 8, "commit has 4 or 8 bytes");
+  }
+  static_cast<void>(page_size_of(text));
+  const auto format = parse_event_format(text);
+  if (!format) return;
+  const auto again = parse_event_format(text_of(*format));
+  expect(again.has_value(), "a format that is written is one");
+  expect(text_of(*again) == text_of(*format), "a format that is written is read again");
+}
+
+using Tree = std::map<std::string, std::string>;  // texts by path
+
+Tree draw_tree(Draw& draw) {
+  constexpr const char* kPaths[] = {"events/header_page",     "events/header_event",
+                                    "events/sched/a/format",  "events/sched/b/format",
+                                    "events/ftrace/a/format", "events/irq/c/format",
+                                    "events/irq/c/id",        "events/enable",
+                                    "printk_formats",         "saved_cmdlines"};
+  Tree tree;
+  const auto files = draw.number<std::uint16_t>();
+  for (std::size_t i = 0; i < std::size(kPaths); ++i) {
+    // Most trees have most files.
+    if ((files >> i & 1U) == 0) tree[kPaths[i]] = draw.c_string();
+  }
+  return tree;
+}
+
+void write_tree(const std::filesystem::path& path, const Tree& tree) {
+  std::error_code ignored;
+  std::filesystem::remove_all(path, ignored);
+  for (const auto& [name, text] : tree) {
+    std::filesystem::create_directories((path / name).parent_path());
+    std::ofstream(path / name, std::ios::binary) << text;
+  }
+}
+
+void tracing_dir(Draw& draw) {
+  static const OutputFolder folder;
+  const std::string path = folder.path("tracing");
+  const auto order = draw.flag() ? ByteOrder::kBig : ByteOrder::kLittle;
+  const Tree tree = draw_tree(draw);
+  write_tree(path, tree);
+  const auto read = perfdata::read_tracing_dir(path, order);
+  const auto text = [&](const std::string& name) {
+    const auto found = tree.find(name);
+    return found == tree.end() ? std::string() : found->second;
+  };
+  const auto has = [&](const std::string& name) { return tree.contains(name); };
+  const bool has_events =
+      has("events/sched/a/format") || has("events/sched/b/format") || has("events/irq/c/format");
+  const auto page_size = page_size_of(text("events/header_page"));
+  const bool whole = has("events/header_page") && has("events/header_event") && has_events &&
+                     commit_size_of(text("events/header_page")).has_value() && page_size;
+  expect(read.has_value() == whole, "a whole tree is read, any other refused");
+  if (!read) return;
+  expect(read->order == order && read->page_size == *page_size, "the page is as described");
+  expect(read->header_page == text("events/header_page") &&
+             read->header_event == text("events/header_event") &&
+             read->printk == text("printk_formats") && read->cmdlines == text("saved_cmdlines"),
+         "texts are read whole");
+  Tree formats;
+  const auto take = [&](const std::string& system, const std::vector<std::string>& texts) {
+    for (const auto& each : texts) formats[fmt::format("{} {}", system, formats.size())] = each;
+  };
+  std::size_t expected = 0;
+  for (const auto& [name, each] : tree) {
+    expected += static_cast<std::size_t>(name.ends_with("/format"));
+  }
+  take("ftrace", read->ftrace_formats);
+  for (const auto& system : read->systems) take(system.name, system.formats);
+  expect(formats.size() == expected, "every format is read");
+  for (const auto& format : formats) {
+    const std::string system = format.first.substr(0, format.first.find(' '));
+    const bool there = std::any_of(tree.begin(), tree.end(), [&](const auto& file) {
+      return file.second == format.second && file.first.starts_with("events/" + system + "/");
+    });
+    expect(there, "a format is the text of its system's file");
+  }
+}
+
+}  // namespace
+}  // namespace perf2dat::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace perf2dat::fuzz;  // NOLINT(google-build-using-namespace)
+  Draw draw(bytes_of(data, size));
+  switch (draw.below(5)) {
+    case 0:
+      cmdlines(draw);
+      break;
+    case 1:
+      any_time(draw);
+      break;
+    case 2:
+      windows_of_seconds(draw);
+      break;
+    case 3:
+      event_format(draw);
+      break;
+    default:
+      tracing_dir(draw);
+  }
+  return 0;
+}

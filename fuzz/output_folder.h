@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+#include <unistd.h>
+
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "property.h"
+
+namespace perf2dat::fuzz {
+
+/// A folder in memory, for what a target writes. It goes with the process, unless that is killed.
+class OutputFolder {
+ public:
+  OutputFolder() {
+    std::string name = "/dev/shm/tracebridge-fuzz.XXXXXX";
+    expect(::mkdtemp(name.data()) != nullptr, "there is room in /dev/shm");
+    path_ = name;
+  }
+  OutputFolder(const OutputFolder&) = delete;
+  OutputFolder& operator=(const OutputFolder&) = delete;
+  ~OutputFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+
+  std::string path(std::string_view name) const { return (path_ / name).string(); }
+
+  std::vector<std::byte> read(std::string_view name) const {
+    std::vector<std::byte> bytes(std::filesystem::file_size(path_ / name));
+    std::ifstream file(path_ / name, std::ios::binary);
+    file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    expect(file.good(), "the output can be read");
+    return bytes;
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace perf2dat::fuzz

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "read_recording.h"
+
+#include <functional>
+#include <string_view>
+
+#include "perfdata/recording.h"
+#include "perfdata/sample.h"
+#include "property.h"
+
+namespace perf2dat::fuzz {
+namespace {
+
+using perfdata::Record;
+using perfdata::RecordType;
+
+class Reader {
+ public:
+  Reader(const std::string& path, std::uint64_t size) : path_(path), size_(size) {}
+
+  ReadResult read() {
+    const auto done = read_all();
+    if (!done) result_.error = done.error();
+    return std::move(result_);
+  }
+
+ private:
+  void add(std::uint64_t number) {
+    // FNV-1a, a word at a time.
+    result_.digest = (result_.digest ^ number) * 0x100000001b3U;
+  }
+  void add(std::span<const std::byte> bytes) {
+    add(std::hash<std::string_view>()({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+  }
+
+  Expected<void> read_all() {
+    P2D_ASSIGN(auto recording, perfdata::Recording::open(path_, {.output = "/dev/shm/spooled"}));
+    const auto read = read_records(recording);
+    result_.warnings = recording.warnings();
+    return read;
+  }
+
+  Expected<void> read_records(perfdata::Recording& recording) {
+    std::uint64_t bytes = 0;
+    Record record{};
+    unsigned generation = 0;
+    while (result_.records < kMostRecords) {
+      if (!recording.next_buffered(record)) {
+        P2D_ASSIGN(const bool more, recording.next(record));
+        if (!more) break;
+      }
+      ++result_.records;
+      bytes += perfdata::kRecordHeaderSize + record.body.size();
+      expect(record.offset < size_, "a record is inside the input");
+      if (generation != recording.generation()) {
+        P2D_TRY(describe(recording));
+        generation = recording.generation();
+      }
+      add(static_cast<std::uint64_t>(record.type) << 16U | record.misc);
+      add(record.offset);
+      add(record.body);
+      P2D_TRY(decode(record));
+    }
+    result_.inflated = bytes > size_ ? bytes - size_ : 0;
+    if (generation != recording.generation()) P2D_TRY(describe(recording));
+    return {};
+  }
+
+  Expected<void> describe(const perfdata::Recording& recording) {
+    const auto& description = recording.description();
+    order_ = recording.order();
+    P2D_ASSIGN(finder_, perfdata::AttrFinder::create(description.attrs, order_));
+    layouts_.clear();
+    trailers_.clear();
+    for (const auto& attr : description.attrs) {
+      layouts_.emplace_back(attr, order_);
+      trailers_.emplace_back(attr, order_);
+      add(attr.config);
+      add(attr.ids.size());
+    }
+    add(description.cpus_available);
+    for (const auto* text : {&description.hostname, &description.os_release, &description.arch}) {
+      add(std::as_bytes(std::span(*text)));
+    }
+    if (description.sample_time) add(description.sample_time->last);
+    return {};
+  }
+
+  Expected<void> decode(const Record& record) {
+    switch (record.type) {
+      case RecordType::kSample: {
+        const auto index = finder_->of_sample(record.body);
+        if (index >= layouts_.size()) return {};
+        perfdata::Sample sample;
+        if (!layouts_[index].decode(record.body, sample)) {
+          return layouts_[index].damage(record.body, record.offset);
+        }
+        ++result_.samples;
+        add(finder_->id_of_sample(record.body));
+        add(sample.time);
+        add(std::uint64_t{sample.cpu} << 32U | sample.tid);
+        add(sample.raw);
+        return {};
+      }
+      case RecordType::kComm: {
+        P2D_ASSIGN(const auto comm, perfdata::decode_comm(record, order_));
+        add(std::as_bytes(std::span(comm.comm)));
+        return decode_trailer(record);
+      }
+      case RecordType::kFork: {
+        P2D_ASSIGN(const auto fork, perfdata::decode_fork(record, order_));
+        add(fork.time);
+        return decode_trailer(record);
+      }
+      case RecordType::kLost:
+      case RecordType::kLostSamples: {
+        P2D_ASSIGN(const auto lost, perfdata::decode_lost(record, order_));
+        add(lost);
+        return decode_trailer(record);
+      }
+      default:
+        return {};
+    }
+  }
+
+  Expected<void> decode_trailer(const Record& record) {
+    const auto index = finder_->of_trailer(record.body);
+    if (index >= trailers_.size()) return {};
+    const auto trailer = trailers_[index].read(record.body);
+    add(trailer.time.value_or(1));
+    add(trailer.cpu.value_or(1));
+    return {};
+  }
+
+  const std::string& path_;
+  std::uint64_t size_;
+  ByteOrder order_ = ByteOrder::kLittle;
+  std::optional<perfdata::AttrFinder> finder_;
+  std::vector<perfdata::SampleLayout> layouts_;
+  std::vector<perfdata::TrailerLayout> trailers_;
+  ReadResult result_;
+};
+
+}  // namespace
+
+bool operator==(const ReadResult& a, const ReadResult& b) {
+  const auto message = [](const ReadResult& result) {
+    return result.error ? result.error->message : std::string();
+  };
+  return a.records == b.records && a.samples == b.samples && a.inflated == b.inflated &&
+         a.digest == b.digest && a.warnings == b.warnings &&
+         a.error.has_value() == b.error.has_value() && message(a) == message(b);
+}
+
+ReadResult read_recording(const std::string& path, std::uint64_t size) {
+  return Reader(path, size).read();
+}
+
+}  // namespace perf2dat::fuzz

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Reads a recording as a conversion does, record by record, and keeps what it read.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+namespace perf2dat::fuzz {
+
+struct ReadResult {
+  std::uint64_t records = 0;
+  std::uint64_t samples = 0;   ///< that were decoded
+  std::uint64_t inflated = 0;  ///< bytes of records that are more than the input has
+  std::uint64_t digest = 0;    ///< of all records and of what was decoded
+  std::vector<std::string> warnings;
+  std::optional<Error> error;
+
+  friend bool operator==(const ReadResult& a, const ReadResult& b);
+};
+
+/// Reads until the end, an error, or kMostRecords. `size`: of the input.
+ReadResult read_recording(const std::string& path, std::uint64_t size);
+
+/// A few bytes of zstd can become millions of records; a fuzzer has better things to do.
+inline constexpr std::uint64_t kMostRecords = 10'000;
+
+}  // namespace perf2dat::fuzz

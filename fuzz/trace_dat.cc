@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The input is a trace.dat. What our reader accepts and libtracecmd accepts, too, holds the same
+// events for both.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "input_in_memory.h"
+#include "memory_watch.h"
+#include "property.h"
+#include "testing/read_at.h"
+#include "testing/recordings.h"
+#include "trace_cmd_judge.h"
+#include "tracedat/reader.h"
+
+namespace perf2dat::fuzz {
+namespace {
+
+using props::FileEvent;
+using tracedat::RingEvent;
+
+/// An event that our reader read, and what libtracecmd may say of the missed ones before it.
+struct OurEvent {
+  FileEvent event;
+  bool may_be_any = false;   ///< it has an int for the number, and does not look for room for it
+  bool may_be_none = false;  ///< it has forgotten them when it has passed over a time extend
+};
+
+/// nullopt: our reader refuses them.
+std::optional<std::vector<OurEvent>> read_events(const tracedat::ReadAt& read_at,
+                                                 const tracedat::Contents& contents) {
+  std::vector<OurEvent> events;
+  for (const auto& range : contents.ranges) {
+    std::optional<RingEvent> mark;
+    const auto take = [&](const RingEvent& event) {
+      if (event.is_mark()) {
+        mark = event;
+        return;
+      }
+      OurEvent ours{{range.cpu, event.time, {event.payload.begin(), event.payload.end()}, 0}};
+      if (mark) {
+        ours.event.missed = static_cast<std::int64_t>(mark->missed);
+        ours.may_be_any = mark->missed > tracedat::kLargestMissed;
+        ours.may_be_none = mark->time != event.time;
+        mark.reset();
+      }
+      events.push_back(std::move(ours));
+    };
+    if (!tracedat::read_events(read_at, contents.format, range, take)) return std::nullopt;
+  }
+  return events;
+}
+
+/// The file without the texts that libtracecmd parses. What is in them makes no difference to the
+/// events, and version 3.1.6 reads beyond some that do not end as they should.
+std::vector<std::byte> without_texts(std::span<const std::byte> file,
+                                     const tracedat::Contents& contents) {
+  using tracedat::OptionId;
+  std::vector<std::byte> bytes(file.begin(), file.end());
+  for (const auto& [option, section] :
+       {std::pair{OptionId::kFtraceFormats, tracedat::SectionId::kFtraceFormats},
+        {OptionId::kEventFormats, tracedat::SectionId::kEventFormats},
+        {OptionId::kKallsyms, tracedat::SectionId::kKallsyms},
+        {OptionId::kPrintk, tracedat::SectionId::kPrintk},
+        {OptionId::kCmdlines, tracedat::SectionId::kCmdlines}}) {
+    const auto place = contents.options.find(option);
+    if (place == contents.options.end()) continue;
+    // Our reader has looked that the section is there. None of anything, of no bytes, it is now.
+    const auto at = ByteReader(place->second, contents.format.order).u64();
+    const auto content = std::span(bytes).subspan(at + tracedat::kSectionHeaderSize,
+                                                  contents.sections.at(section).size());
+    std::fill(content.begin(), content.end(), std::byte{0});
+  }
+  return bytes;
+}
+
+/// What is said of a page is what kernels say. libtracecmd parses that text, and version 3.1.6 does
+/// not survive its own refusal.
+bool has_usual_header_page(const tracedat::Contents& contents) {
+  ByteReader info(contents.sections.at(tracedat::SectionId::kHeaderInfo), contents.format.order);
+  info.c_string();
+  const auto text = info.text(info.u64());
+  const std::uint32_t commit_size = contents.format.commit_size;
+  const auto page_size = page_size_of(text);
+  return page_size && text == testing::header_page(commit_size, *page_size);
+}
+
+std::string describe(const FileEvent& event) {
+  return fmt::format("CPU {}, {} ns, {} bytes, {} missed before it", event.cpu, event.time,
+                     event.payload.size(), event.missed);
+}
+
+void expect_same(const std::vector<OurEvent>& ours, const std::vector<FileEvent>& theirs) {
+  expect(ours.size() == theirs.size(),
+         fmt::format("our reader reads {} events, libtracecmd {}", ours.size(), theirs.size()));
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    FileEvent event = ours[i].event;
+    if (ours[i].may_be_any || (ours[i].may_be_none && theirs[i].missed == 0)) {
+      event.missed = theirs[i].missed;
+    }
+    expect(event == theirs[i], fmt::format("event {}: our reader: {}; libtracecmd: {}", i,
+                                           describe(event), describe(theirs[i])));
+  }
+}
+
+}  // namespace
+}  // namespace perf2dat::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace perf2dat;        // NOLINT(google-build-using-namespace)
+  using namespace perf2dat::fuzz;  // NOLINT(google-build-using-namespace)
+  static const InputInMemory file;
+  const auto input = bytes_of(data, size);
+  const auto read_at = testing::reader_of(input);
+
+  const MemoryWatch memory;
+  const auto contents = tracedat::read_contents(read_at, size);
+  const auto ours = contents ? read_events(read_at, *contents) : std::nullopt;
+  expect(memory.peak() <= (1U << 20U) + 64 * size, "memory is bounded by the input's size");
+  if (!contents) {
+    expect(contents.error().kind == Error::Kind::kCheck, contents.error().message);
+    expect(offsets_are_inside(contents.error().message, size), contents.error().message);
+  }
+  if (!ours) return 0;
+  static_cast<void>(contents->cmdlines());
+  if (!has_usual_header_page(*contents)) return 0;
+  const auto judged = props::judge_file(file.path_of(without_texts(input, *contents)));
+  if (!judged) return 0;
+  expect_same(*ours, judged->events);
+  return 0;
+}
