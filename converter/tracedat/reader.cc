@@ -197,9 +197,7 @@ std::optional<std::string> Contents::text_option(OptionId id) const {
 }
 
 Expected<std::string> Contents::cmdlines() const {
-  const auto found = sections.find(SectionId::kCmdlines);
-  if (found == sections.end()) return std::string();
-  ByteReader reader(found->second, format.order);
+  ByteReader reader(sections.at(SectionId::kCmdlines), format.order);
   const auto text = reader.text(reader.u64());
   if (!reader.ok()) return broken("the section of command lines", reader);
   return std::string(text);

@@ -445,6 +445,20 @@ TEST(PageReader, SetsTheLow59BitsOfTheTimeToAnAbsoluteTimeStamp) {
   EXPECT_EQ(big.events(), expected);
 }
 
+TEST(PageReader, FillsALongPayloadUpToAWholeWordAsLibtraceeventDoes) {
+  for (const std::string_view length : {"09", "0a", "0b", "0c"}) {
+    const ReadPage page(kLittle4, fmt::format("10 00 00 00 00 00 00 00  10 00 00 00"
+                                              "00 00 00 00 {} 00 00 00 aa 00 00 00 bb 00 00 00",
+                                              length));
+    EXPECT_EQ(page.damage(), "");
+    EXPECT_EQ(page.events(), (Events{{16, "aa 00 00 00 bb 00 00 00 "}}));
+  }
+  const ReadPage page(kLittle4,
+                      "10 00 00 00 00 00 00 00  0e 00 00 00"
+                      "00 00 00 00 09 00 00 00 aa 00 00 00 bb 00 00 00");
+  EXPECT_EQ(page.damage(), "a record reaches beyond commit");
+}
+
 TEST(PageReader, StopsAtCommit) {
   const ReadPage page(kLittle4,
                       "10 00 00 00 00 00 00 00  08 00 00 00"
