@@ -85,6 +85,12 @@ props: ## try each property N (1000) times
 fuzz: ## look for inputs that break something, for MINUTES (1) with each fuzz target
 	@scripts/fuzz-campaign --minutes $(MINUTES) --jobs $(JOBS)
 
+.PHONY: fuzz-coverage
+fuzz-coverage: ## tell which lines of the parsers the kept corpus reaches; in detail in build/fuzz-coverage/html
+	@scripts/setup fuzz-coverage
+	$(call build,fuzz-coverage)
+	@scripts/fuzz-coverage build/fuzz-coverage
+
 .PHONY: bench
 bench: ## compare speed and memory with cat and perf's own commands (BENCH_ARGS='--help')
 	@scripts/setup bench
