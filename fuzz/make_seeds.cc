@@ -64,15 +64,18 @@ class Seeds {
   unsigned count_ = 0;
 };
 
-/// The formats of the first two events of each system, no symbols.
+/// The format of one event of each of two systems, and a little of each other text.
 TracingData cut(TracingData tracing) {
-  for (auto& system : tracing.systems) {
-    system.formats.resize(std::min<std::size_t>(system.formats.size(), 2));
+  const auto shorten = [](auto& list, std::size_t most) {
+    list.resize(std::min<std::size_t>(list.size(), most));
+  };
+  shorten(tracing.systems, 2);
+  for (auto& system : tracing.systems) shorten(system.formats, 1);
+  shorten(tracing.ftrace_formats, 1);
+  for (auto* text :
+       {&tracing.kallsyms, &tracing.printk, &tracing.cmdlines, &tracing.header_event}) {
+    shorten(*text, 40);
   }
-  tracing.ftrace_formats.resize(std::min<std::size_t>(tracing.ftrace_formats.size(), 1));
-  tracing.kallsyms.resize(std::min<std::size_t>(tracing.kallsyms.size(), 100));
-  tracing.printk.resize(std::min<std::size_t>(tracing.printk.size(), 100));
-  tracing.cmdlines.resize(std::min<std::size_t>(tracing.cmdlines.size(), 100));
   return tracing;
 }
 
@@ -102,7 +105,7 @@ Bytes cut_file(const Bytes& bytes) {
   if (!header) throw std::runtime_error(header.error().message);
   const auto whole = std::span(bytes);
   const auto data = whole.subspan(header->data.offset, header->data.size);
-  const auto records = first_records(data, header->order, 2000);
+  const auto records = first_records(data, header->order, 1000);
   const auto table_bytes = whole.subspan(header->data.offset + header->data.size);
   ByteReader table(table_bytes, header->order);
 
