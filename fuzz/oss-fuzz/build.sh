@@ -52,7 +52,7 @@ for target in "${targets[@]}"; do
   zip -q -r -j "$OUT/${target}_seed_corpus.zip" "$named"
 
   # Where the targets run there is nothing but libc's own libraries.
-  ldd "$OUT/$target" | while read -r name arrow path _; do
+  ldd "$build/fuzz/${target}_fuzzer" | while read -r name arrow path _; do
     case $name in
       libc.so.* | libm.so.* | libdl.so.* | libpthread.so.* | librt.so.* | libresolv.so.*) ;;
       *) if [[ $arrow == '=>' ]]; then install -m 644 "$path" "$OUT/lib/$name"; fi ;;
