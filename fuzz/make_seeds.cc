@@ -285,6 +285,34 @@ void add_texts(Seeds& seeds) {
   }
 }
 
+/// The header's file, without records, and two files of them.
+void add_folder(Seeds& seeds, ByteOrder order, std::uint8_t choices) {
+  const auto whole = testing::eight_pings(order);
+  auto header = testing::ping_recording(order);
+  const Bytes file = (choices & 4U) == 0 ? header.build() : whole.build();
+  ByteWriter folder(ByteOrder::kLittle);
+  folder.u8(choices).u16(static_cast<std::uint16_t>(file.size())).bytes(file);
+  for (const std::uint64_t cpu : {0U, 1U}) {
+    PerfDataBuilder records(order);
+    records.add_attr(testing::tracepoint(testing::kPing, {1}));
+    records.add_sample(0, testing::ping(order, {1, 100 + cpu, static_cast<std::uint32_t>(cpu)}));
+    const Bytes stream = records.build_stream();
+    // A stream's end is its records.
+    const auto tail = std::span(stream).last(std::min<std::size_t>(stream.size(), 80));
+    folder.u16(static_cast<std::uint16_t>(tail.size())).bytes(tail);
+  }
+  seeds.add("perf_folder", folder.take());
+}
+
+/// A stream with the data of tracing hardware, more than is read at once.
+void add_auxtrace(Seeds& seeds, ByteOrder order) {
+  constexpr std::size_t kSize = 17'000;
+  auto builder = testing::ping_recording(order);
+  builder.add_record(71, 0, ByteWriter(order).u64(kSize).zeros(32).take()).add_bytes(Bytes(kSize));
+  builder.add_sample(0, testing::ping(order, {1, 100, 0}));
+  seeds.add("perf_pipe", builder.build_stream());
+}
+
 /// For targets that draw from their input whatever it is.
 void add_noise(Seeds& seeds, const std::string& target) {
   std::minstd_rand random(7);
@@ -303,6 +331,8 @@ void make_seeds(const fs::path& golden, const fs::path& out) {
       add_recording(seeds, builder.build_stream(), true);
     }
     add_recording(seeds, testing::full_recording(order), false);
+    for (const std::uint8_t choices : {0, 1, 2, 4, 5}) add_folder(seeds, order, choices);
+    add_auxtrace(seeds, order);
     auto tracing = testing::kernel(order);
     seeds.add("tracing_data", testing::encode_tracing_data(tracing, order));
     tracing.cmdlines = "900 saved\n";

@@ -16,7 +16,8 @@ using perfdata::RecordType;
 
 class Reader {
  public:
-  Reader(const std::string& path, std::uint64_t size) : path_(path), size_(size) {}
+  Reader(const std::string& path, std::uint64_t size, const std::string& tracing_dir)
+      : path_(path), size_(size), tracing_dir_(tracing_dir) {}
 
   ReadResult read() {
     const auto done = read_all();
@@ -34,7 +35,8 @@ class Reader {
   }
 
   Expected<void> read_all() {
-    P2D_ASSIGN(auto recording, perfdata::Recording::open(path_, {.output = "/dev/shm/spooled"}));
+    P2D_ASSIGN(auto recording, perfdata::Recording::open(path_, {.tracing_dir = tracing_dir_,
+                                                                 .output = "/dev/shm/spool"}));
     const auto read = read_records(recording);
     result_.warnings = recording.warnings();
     return read;
@@ -134,6 +136,7 @@ class Reader {
 
   const std::string& path_;
   std::uint64_t size_;
+  const std::string& tracing_dir_;
   ByteOrder order_ = ByteOrder::kLittle;
   std::optional<perfdata::AttrFinder> finder_;
   std::vector<perfdata::SampleLayout> layouts_;
@@ -152,8 +155,9 @@ bool operator==(const ReadResult& a, const ReadResult& b) {
          a.error.has_value() == b.error.has_value() && message(a) == message(b);
 }
 
-ReadResult read_recording(const std::string& path, std::uint64_t size) {
-  return Reader(path, size).read();
+ReadResult read_recording(const std::string& path, std::uint64_t size,
+                          const std::string& tracing_dir) {
+  return Reader(path, size, tracing_dir).read();
 }
 
 }  // namespace perf2dat::fuzz

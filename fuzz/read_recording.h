@@ -22,8 +22,10 @@ struct ReadResult {
   friend bool operator==(const ReadResult& a, const ReadResult& b);
 };
 
-/// Reads until the end, an error, or kMostRecords. `size`: of the input.
-ReadResult read_recording(const std::string& path, std::uint64_t size);
+/// Reads until the end, an error, or kMostRecords. `size`: of the input, or of the largest file of
+/// a folder. `tracing_dir`: with event formats; empty: none.
+ReadResult read_recording(const std::string& path, std::uint64_t size,
+                          const std::string& tracing_dir = {});
 
 /// A few bytes of zstd can become millions of records; a fuzzer has better things to do.
 inline constexpr std::uint64_t kMostRecords = 10'000;

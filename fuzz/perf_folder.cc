@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The input is a folder of perf record --threads: after a byte of choices, its files, each with a
+// size of two bytes before it. The header's file comes first, then data.0, data.1 and so on. They
+// are read or refused, with event formats from elsewhere or without.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <system_error>
+
+#include "memory_watch.h"
+#include "output_folder.h"
+#include "property.h"
+#include "read_recording.h"
+#include "testing/recordings.h"
+
+namespace perf2dat::fuzz {
+namespace {
+
+namespace fs = std::filesystem;
+
+void write(const fs::path& path, std::span<const std::byte> bytes) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(reinterpret_cast<const char*>(bytes.data()),
+             static_cast<std::streamsize>(bytes.size()));
+  expect(static_cast<bool>(file.flush()), "there is room for the folder");
+}
+
+/// A tree like tracefs with one event. The folder keeps it.
+std::string make_tracing_dir(const OutputFolder& folder) {
+  const auto tracing = testing::kernel(ByteOrder::kLittle);
+  const fs::path events = folder.path("tracing/events");
+  fs::create_directories(events / "test" / "ping");
+  const auto write_text = [&](const fs::path& name, const std::string& text) {
+    write(events / name, std::as_bytes(std::span(text)));
+  };
+  write_text("header_page", tracing.header_page);
+  write_text("header_event", tracing.header_event);
+  write_text("test/ping/format", tracing.systems.back().formats.front());
+  return folder.path("tracing");
+}
+
+}  // namespace
+}  // namespace perf2dat::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace perf2dat::fuzz;  // NOLINT(google-build-using-namespace)
+  static const OutputFolder folder;
+  static const std::string tracing_dir = make_tracing_dir(folder);
+  Draw draw(bytes_of(data, size));
+  const auto choices = draw.byte();
+  const std::filesystem::path path = folder.path("recording");
+  std::error_code ignored;
+  std::filesystem::remove_all(path, ignored);
+  std::filesystem::create_directory(path);
+  std::size_t largest = 0;
+  constexpr int kMostFiles = 12;  // so that data.10 comes after data.9
+  // One choice leaves a number out.
+  int number = (choices & 2U) != 0 ? 1 : 0;
+  for (int i = 0; i < kMostFiles && (i == 0 || !draw.empty()); ++i) {
+    const auto content = draw.take(draw.number<std::uint16_t>());
+    largest = std::max(largest, content.size());
+    write(path / (i == 0 ? "data" : fmt::format("data.{}", number++)), content);
+  }
+
+  const MemoryWatch memory;
+  const ReadResult result =
+      read_recording(path.string(), largest, (choices & 1U) != 0 ? tracing_dir : "");
+  constexpr std::size_t kWindows = 140U << 20U;  // of zstd
+  expect(memory.peak() <= kWindows + (8U << 20U) + 64 * size, "memory is bounded");
+  if (!result.error) return 0;
+  expect(result.error->kind == perf2dat::Error::Kind::kInput, result.error->message);
+  expect(offsets_are_inside(result.error->message, largest), result.error->message);
+  return 0;
+}
