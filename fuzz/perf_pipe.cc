@@ -74,6 +74,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const ReadResult sliced = read_through_pipe(input);
   slices.reset();
   expect(sliced == from_file, "a sliced pipe gives what the file gives");
-  expect(!sliced.error || offsets_are_inside(sliced.error->message, size), sliced.error->message);
+  if (sliced.error) {
+    expect(offsets_are_inside(sliced.error->message, size), sliced.error->message);
+  }
   return 0;
 }

@@ -9,7 +9,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <span>
 #include <stdexcept>
@@ -25,10 +24,17 @@ namespace perf2dat::testing {
 
 inline std::vector<std::byte> read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   if (!file) throw std::runtime_error("cannot read " + path);
-  const auto bytes = std::as_bytes(std::span(text));
-  return {bytes.begin(), bytes.end()};
+  std::vector<std::byte> bytes;
+  constexpr std::size_t kPiece = 1U << 16U;
+  while (file) {
+    const std::size_t before = bytes.size();
+    bytes.resize(before + kPiece);
+    file.read(reinterpret_cast<char*>(bytes.data() + before), kPiece);
+    bytes.resize(before + static_cast<std::size_t>(file.gcount()));
+  }
+  if (!file.eof()) throw std::runtime_error("cannot read " + path);
+  return bytes;
 }
 
 inline void write_file(const std::string& path, std::span<const std::byte> bytes) {
