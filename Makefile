@@ -60,7 +60,7 @@ lint: ## check formatting, static analysis, scripts and licence lines
 	@scripts/lint
 
 .PHONY: verify
-verify: ## check, kernelshark, litmus, and guests of four architectures (ARCH='host s390x' STAGE=unit: a part)
+verify: ## check, kernelshark, litmus, oss-fuzz, and guests of four architectures (ARCH='host s390x' STAGE=unit: a part)
 	@scripts/setup test
 	@scripts/verify $(if $(ARCH),--arch $(ARCH)) $(if $(STAGE),--stage $(STAGE))
 
