@@ -23,11 +23,11 @@
 #include "perf2dat/perf2dat.h"
 #include "perfdata/recording.h"
 #include "testing/byte_orders.h"
+#include "testing/conversions.h"
 #include "testing/expected.h"
 #include "testing/files.h"
 #include "testing/limits.h"
 #include "testing/perf_data_builder.h"
-#include "testing/conversions.h"
 #include "testing/recordings.h"
 #include "testing/twin.h"
 

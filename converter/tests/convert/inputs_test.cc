@@ -22,10 +22,10 @@
 #include <vector>
 
 #include "testing/byte_orders.h"
+#include "testing/conversions.h"
 #include "testing/expected.h"
 #include "testing/files.h"
 #include "testing/perf_data_builder.h"
-#include "testing/conversions.h"
 #include "testing/recordings.h"
 
 namespace perf2dat::testing {

@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include "testing/conversions.h"
 #include "testing/expected.h"
 #include "testing/files.h"
 #include "testing/limits.h"
 #include "testing/perf_data_builder.h"
-#include "testing/conversions.h"
 #include "testing/recordings.h"
 
 namespace perf2dat::testing {
