@@ -157,7 +157,7 @@ void write_tree(const std::filesystem::path& path, const Tree& tree) {
 }
 
 void tracing_dir(Draw& draw) {
-  static const OutputFolder folder;
+  static OutputFolder folder;
   const std::string path = folder.path("tracing");
   const auto order = draw.flag() ? ByteOrder::kBig : ByteOrder::kLittle;
   const Tree tree = draw_tree(draw);

@@ -34,7 +34,7 @@ std::vector<testing::AttrSpec> draw_attrs(Draw& draw) {
   const std::size_t count = layout == IdLayout::kNone ? 1 : 1 + draw.below(4);
   const bool sample_id_all = !draw.flag();
   const auto size = draw.one_of<std::uint32_t>({128, 112, 96});
-  std::uint64_t next_id = draw.one_of<std::uint64_t>({1, 70'000, 1ULL << 40U});
+  auto next_id = draw.one_of<std::uint64_t>({1, 70'000, 1ULL << 40U});
   std::vector<testing::AttrSpec> attrs;
   std::uint64_t fields = 0;
   std::uint64_t read_format = 0;
@@ -148,8 +148,8 @@ std::vector<Event> read_events(std::span<const std::byte> file) {
 }
 
 Outcome convert_bytes(std::span<const std::byte> recording) {
-  static const InputInMemory input;
-  static const OutputFolder folder;
+  static InputInMemory input;
+  static OutputFolder folder;
   Options options;
   options.input = input.path_of(recording);
   options.output = folder.path("out.dat");

@@ -10,8 +10,8 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace perf2dat::fuzz;  // NOLINT(google-build-using-namespace)
-  static const InputInMemory input;
-  static const OutputFolder folder;
+  static InputInMemory input;
+  static OutputFolder folder;
   perf2dat::Options options;
   options.input = input.path_of(bytes_of(data, size));
   options.output = folder.path("out.dat");

@@ -60,8 +60,8 @@ Arrival draw_arrival(Draw& draw, std::uint64_t last) {
   return arrival;
 }
 
-/// Each CPU's arrivals in the order of time, with losses only before events, added up.
-ByCpu in_order(ByCpu arrivals, std::uint64_t& unplaced) {
+/// Takes each CPU's arrivals into the order of time, with losses only before events, added up.
+ByCpu in_order(ByCpu& arrivals, std::uint64_t& unplaced) {
   ByCpu sorted;
   for (auto& [cpu, list] : arrivals) {
     std::stable_sort(list.begin(), list.end(),
@@ -113,7 +113,7 @@ bool same_missed(std::uint64_t expected, std::uint64_t read) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace perf2dat;        // NOLINT(google-build-using-namespace)
   using namespace perf2dat::fuzz;  // NOLINT(google-build-using-namespace)
-  static const OutputFolder folder;
+  static OutputFolder folder;
   Draw draw(bytes_of(data, size));
   const auto format = draw_format(draw);
   const tracedat::MemoryBudget budget{draw.one_of<std::size_t>({1, 10'000, 16U << 20U}),
@@ -137,7 +137,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   expect(ranges.has_value(), ranges ? "" : ranges.error().message);
   const auto read = read_back(*out, streams.format(), *ranges);
   std::uint64_t unplaced = 0;
-  const auto expected = in_order(std::move(arrivals), unplaced);
+  const auto expected = in_order(arrivals, unplaced);
   expect(streams.unplaced_missed() == unplaced, "losses without an event after them are counted");
   expect(read.size() == expected.size(), "a CPU with events has pages, and no other has");
   for (const auto& [cpu, list] : expected) {

@@ -99,7 +99,7 @@ std::span<const std::byte> first_records(std::span<const std::byte> data, ByteOr
 
 /// A real file with its header, events and features, but few records and formats.
 Bytes cut_file(const Bytes& bytes) {
-  static const InputInMemory memory;
+  static InputInMemory memory;
   const auto file = InputFile::open(memory.path_of(bytes));
   const auto header = file ? perfdata::read_header(*file) : tl::unexpected(file.error());
   if (!header) throw std::runtime_error(header.error().message);
@@ -154,7 +154,7 @@ Bytes cut_stream(const Bytes& bytes, ByteOrder order) {
     formats.resize((formats.size() + 7) / 8 * 8);
     out.patch(at + kHeader, static_cast<std::uint32_t>(formats.size()));
     out.bytes(formats);
-    rest = rest.subspan((payload + 7) / 8 * 8);
+    rest = rest.subspan((std::size_t{payload} + 7) / 8 * 8);
   }
   return out.take();
 }
@@ -210,8 +210,8 @@ std::vector<PerfDataBuilder> recordings(ByteOrder order) {
 
 /// A trace.dat and what it consists of.
 void add_output(Seeds& seeds, const Bytes& recording) {
-  static const InputInMemory input;
-  static const OutputFolder folder;
+  static InputInMemory input;
+  static OutputFolder folder;
   Options options;
   options.input = input.path_of(recording);
   options.output = folder.path("out.dat");
@@ -265,9 +265,9 @@ void add_texts(Seeds& seeds) {
   }
   const std::string span(16, '\x01');
   const std::string probes(32, '\x02');
-  for (const auto text :
+  for (const std::string_view text :
        {"1.5,2.75", ",3", "5,", "1,2 3,4", "10%/2,10%/3", "0%-10%,30%-40%", "10%", "33.3%/1"}) {
-    seeds.add_text("cli_text", 1, "\x01" + span + probes + text);
+    seeds.add_text("cli_text", 1, fmt::format("\x01{}{}{}", span, probes, text));
   }
   seeds.add_text("cli_text", 2, "\x03" + probes);
   for (const ByteOrder order : kOrders) {

@@ -31,8 +31,8 @@ void on_free(const volatile void* pointer) {
 }  // namespace
 
 MemoryWatch::MemoryWatch() {
-  static const bool installed = __sanitizer_install_malloc_and_free_hooks != nullptr &&
-                                __sanitizer_install_malloc_and_free_hooks(on_malloc, on_free) != 0;
+  static bool installed = __sanitizer_install_malloc_and_free_hooks != nullptr &&
+                          __sanitizer_install_malloc_and_free_hooks(on_malloc, on_free) != 0;
   static_cast<void>(installed);
   allocated = 0;
   most = 0;

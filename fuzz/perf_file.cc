@@ -26,13 +26,13 @@ bool may_have_zstd(std::span<const std::byte> input) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace perf2dat::fuzz;  // NOLINT(google-build-using-namespace)
-  static const InputInMemory file;
+  static InputInMemory file;
   const auto input = bytes_of(data, size);
   const std::string& path = file.path_of(input);
 
-  const MemoryWatch memory;
+  const MemoryWatch watch;  // counts from here on
   const ReadResult result = read_recording(path, size);
-  expect(memory.peak() <= memory_for(size) + (may_have_zstd(input) ? kWindow : 0),
+  expect(MemoryWatch::peak() <= memory_for(size) + (may_have_zstd(input) ? kWindow : 0),
          "memory is bounded by the input's size");
   if (result.error) {
     expect(result.error->kind == perf2dat::Error::Kind::kInput, result.error->message);

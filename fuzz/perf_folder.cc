@@ -47,8 +47,8 @@ std::string make_tracing_dir(const OutputFolder& folder) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace perf2dat::fuzz;  // NOLINT(google-build-using-namespace)
-  static const OutputFolder folder;
-  static const std::string tracing_dir = make_tracing_dir(folder);
+  static OutputFolder folder;
+  static std::string tracing_dir = make_tracing_dir(folder);
   Draw draw(bytes_of(data, size));
   const auto choices = draw.byte();
   const std::filesystem::path path = folder.path("recording");
@@ -65,11 +65,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     write(path / (i == 0 ? "data" : fmt::format("data.{}", number++)), content);
   }
 
-  const MemoryWatch memory;
+  const MemoryWatch watch;  // counts from here on
   const ReadResult result =
       read_recording(path.string(), largest, (choices & 1U) != 0 ? tracing_dir : "");
   constexpr std::size_t kWindows = 140U << 20U;  // of zstd
-  expect(memory.peak() <= kWindows + (8U << 20U) + 64 * size, "memory is bounded");
+  expect(MemoryWatch::peak() <= kWindows + (8U << 20U) + 64 * size, "memory is bounded");
   if (!result.error) return 0;
   expect(result.error->kind == perf2dat::Error::Kind::kInput, result.error->message);
   expect(offsets_are_inside(result.error->message, largest), result.error->message);

@@ -62,7 +62,7 @@ ReadResult read_through_pipe(std::span<const std::byte> input) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace perf2dat::fuzz;  // NOLINT(google-build-using-namespace)
-  static const InputInMemory file;
+  static InputInMemory file;
   const auto input = bytes_of(data, size);
   constexpr std::size_t kLargestPipe = 1U << 20U;
   if (size > kLargestPipe) return -1;

@@ -37,7 +37,7 @@ class Reader {
   Expected<void> read_all() {
     P2D_ASSIGN(auto recording, perfdata::Recording::open(path_, {.tracing_dir = tracing_dir_,
                                                                  .output = "/dev/shm/spool"}));
-    const auto read = read_records(recording);
+    auto read = read_records(recording);
     result_.warnings = recording.warnings();
     return read;
   }

@@ -113,14 +113,14 @@ void expect_same(const std::vector<OurEvent>& ours, const std::vector<FileEvent>
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace perf2dat;        // NOLINT(google-build-using-namespace)
   using namespace perf2dat::fuzz;  // NOLINT(google-build-using-namespace)
-  static const InputInMemory file;
+  static InputInMemory file;
   const auto input = bytes_of(data, size);
   const auto read_at = testing::reader_of(input);
 
-  const MemoryWatch memory;
+  const MemoryWatch watch;  // counts from here on
   const auto contents = tracedat::read_contents(read_at, size);
   const auto ours = contents ? read_events(read_at, *contents) : std::nullopt;
-  expect(memory.peak() <= (1U << 20U) + 64 * size, "memory is bounded by the input's size");
+  expect(MemoryWatch::peak() <= (1U << 20U) + 64 * size, "memory is bounded by the input's size");
   if (!contents) {
     expect(contents.error().kind == Error::Kind::kCheck, contents.error().message);
     expect(offsets_are_inside(contents.error().message, size), contents.error().message);

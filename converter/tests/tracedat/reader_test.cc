@@ -510,7 +510,7 @@ TEST_P(Reader, ReportsAHeaderPageThatDoesNotDescribeCommit) {
 
 TEST_P(Reader, ReportsHeaderInformationThatIsNotAHeaderPageAndAHeaderEvent) {
   const std::size_t section = File(GetParam()).section(SectionId::kHeaderInfo);
-  const std::size_t text_size = load<std::uint64_t>(
+  const auto text_size = load<std::uint64_t>(
       File(GetParam()).bytes().data() + section + 16 + std::size("header_page"), GetParam());
   const std::size_t event = section + 16 + std::size("header_page") + 8 + text_size;
   for (const std::size_t letter : {section + 16, event}) {
