@@ -58,7 +58,7 @@ void cmdlines(Draw& draw) {
   expect(cmdlines_of(again) == text, "names that are written are read again");
 }
 
-/// Whether windows hold the same times as others, at the ends that matter and some others.
+/// Whether windows hold the same times as others.
 void expect_same(const TimeWindows& a, const TimeWindows& b, Draw probes) {
   for (std::size_t count = 0; count < 16 && !probes.empty(); ++count) {
     const auto time = probes.number<std::uint64_t>();

@@ -129,6 +129,7 @@ struct Outcome {
   Summary summary;
   Bytes file;
   std::vector<Event> events;
+  std::vector<std::int64_t> missed;  ///< before each event
 };
 
 std::vector<Event> read_events(std::span<const std::byte> file) {
@@ -157,15 +158,30 @@ Outcome convert_bytes(std::span<const std::byte> recording) {
   options.overwrite = true;
   const auto summary = convert(options);
   expect(summary.has_value(), summary ? "" : summary.error().message);
-  Outcome outcome{*summary, folder.read("out.dat"), {}};
+  Outcome outcome{*summary, folder.read("out.dat"), {}, {}};
   const auto judged = props::judge_file(options.output);
   expect(judged.has_value(), "libtracecmd reads the output");
   for (const auto& event : judged->events) {
     outcome.events.push_back({event.cpu, event.time, event.payload});
+    outcome.missed.push_back(event.missed);
   }
   expect(outcome.events == read_events(outcome.file), "our reader and libtracecmd agree");
   expect(outcome.events.size() == summary->converted, "the summary counts the events");
   return outcome;
+}
+
+void expect_plan(const Outcome& outcome, const AnyRecording& recording) {
+  const auto expected = props::expected_file(recording, ByteOrder::kLittle);
+  expect(outcome.events == expected.events, "the output holds the plan's events in order");
+  for (std::size_t i = 0; i < expected.missed.size(); ++i) {
+    expect(
+        props::same_missed(outcome.missed[i], expected.missed[i], expected.events[i].payload.size(),
+                           outcome.summary.page_size, recording.commit_size),
+        "events are missed where the plan loses some");
+  }
+  expect(outcome.summary.lost == expected.lost &&
+             outcome.summary.lost_unplaced == expected.lost_unplaced,
+         "the plan's losses are counted");
 }
 
 /// Ways in which the same recording may come.
@@ -195,8 +211,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   const auto little_builder = props::build(recording, ByteOrder::kLittle);
   const Outcome little = convert_bytes(little_builder.build());
-  expect(little.events == props::expected_file(recording, ByteOrder::kLittle).events,
-         "the output holds the plan's events in order");
+  expect_plan(little, recording);
 
   const auto big_builder = props::build(recording, ByteOrder::kBig);
   Outcome big = convert_bytes(big_builder.build());
@@ -207,5 +222,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   expect(little.summary.lost == big.summary.lost &&
              little.summary.lost_unplaced == big.summary.lost_unplaced,
          "the twins lose the same");
+  expect(little.missed == big.missed, "the twins miss the same");
   return 0;
 }

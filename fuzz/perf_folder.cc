@@ -68,8 +68,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const MemoryWatch watch;  // counts from here on
   const ReadResult result =
       read_recording(path.string(), largest, (choices & 1U) != 0 ? tracing_dir : "");
-  constexpr std::size_t kWindows = 140U << 20U;  // of zstd
-  expect(MemoryWatch::peak() <= kWindows + (8U << 20U) + 64 * size, "memory is bounded");
+  expect(MemoryWatch::peak() <= memory_for(bytes_of(data, size)),
+         "memory is bounded by the input's size");
   if (!result.error) return 0;
   expect(result.error->kind == perf2dat::Error::Kind::kInput, result.error->message);
   expect(offsets_are_inside(result.error->message, largest), result.error->message);

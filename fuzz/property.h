@@ -34,15 +34,18 @@ inline std::span<const std::byte> bytes_of(const std::uint8_t* data, std::size_t
   return std::as_bytes(std::span(data, size));
 }
 
-/// Every place that a message names ("at offset 0x...") is in the input, or right behind it.
-inline bool offsets_are_inside(const std::string& message, std::uint64_t size) {
+/// Every place that a message names ("at offset 0x...") is in the input, or right behind it. The
+/// input begins at `origin`.
+inline bool offsets_are_inside(const std::string& message, std::uint64_t size,
+                               std::uint64_t origin = 0) {
   constexpr std::string_view kOffset = "offset 0x";
   for (std::size_t at = message.find(kOffset); at != std::string::npos;
        at = message.find(kOffset, at + 1)) {
     const char* const begin = message.data() + at + kOffset.size();
     std::uint64_t offset = 0;
     const auto [end, error] = std::from_chars(begin, message.data() + message.size(), offset, 16);
-    if (error != std::errc() || end == begin || offset > size) return false;
+    if (error != std::errc() || end == begin) return false;
+    if (offset < origin || offset - origin > size) return false;
   }
   return true;
 }

@@ -43,7 +43,6 @@ class Reader {
   }
 
   Expected<void> read_records(perfdata::Recording& recording) {
-    std::uint64_t bytes = 0;
     Record record{};
     unsigned generation = 0;
     while (result_.records < kMostRecords) {
@@ -52,7 +51,6 @@ class Reader {
         if (!more) break;
       }
       ++result_.records;
-      bytes += perfdata::kRecordHeaderSize + record.body.size();
       expect(record.offset < size_, "a record is inside the input");
       if (generation != recording.generation()) {
         P2D_TRY(describe(recording));
@@ -63,7 +61,6 @@ class Reader {
       add(record.body);
       P2D_TRY(decode(record));
     }
-    result_.inflated = bytes > size_ ? bytes - size_ : 0;
     if (generation != recording.generation()) P2D_TRY(describe(recording));
     return {};
   }
@@ -150,9 +147,17 @@ bool operator==(const ReadResult& a, const ReadResult& b) {
   const auto message = [](const ReadResult& result) {
     return result.error ? result.error->message : std::string();
   };
-  return a.records == b.records && a.samples == b.samples && a.inflated == b.inflated &&
-         a.digest == b.digest && a.warnings == b.warnings &&
-         a.error.has_value() == b.error.has_value() && message(a) == message(b);
+  return a.records == b.records && a.samples == b.samples && a.digest == b.digest &&
+         a.warnings == b.warnings && a.error.has_value() == b.error.has_value() &&
+         message(a) == message(b);
+}
+
+std::size_t memory_for(std::span<const std::byte> input) {
+  constexpr std::size_t kWindow = 130U << 20U;
+  constexpr std::string_view kMagic = "\x28\xb5\x2f\xfd";
+  const std::string_view text(reinterpret_cast<const char*>(input.data()), input.size());
+  const bool has_zstd = text.find(kMagic) != std::string_view::npos;
+  return (4U << 20U) + 64 * input.size() + (has_zstd ? kWindow : 0);
 }
 
 ReadResult read_recording(const std::string& path, std::uint64_t size,

@@ -2,8 +2,10 @@
 // Reads a recording as a conversion does, record by record, and keeps what it read.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,9 +15,8 @@ namespace perf2dat::fuzz {
 
 struct ReadResult {
   std::uint64_t records = 0;
-  std::uint64_t samples = 0;   ///< that were decoded
-  std::uint64_t inflated = 0;  ///< bytes of records that are more than the input has
-  std::uint64_t digest = 0;    ///< of all records and of what was decoded
+  std::uint64_t samples = 0;  ///< that were decoded
+  std::uint64_t digest = 0;   ///< of all records and of what was decoded
   std::vector<std::string> warnings;
   std::optional<Error> error;
 
@@ -26,6 +27,10 @@ struct ReadResult {
 /// a folder. `tracing_dir`: with event formats; empty: none.
 ReadResult read_recording(const std::string& path, std::uint64_t size,
                           const std::string& tracing_dir = {});
+
+/// Bytes that reading an input may take: a few chunks of it, tables of what it describes, and where
+/// it has a frame of zstd, the largest window, which perf's highest level asks for.
+std::size_t memory_for(std::span<const std::byte> input);
 
 /// A few bytes of zstd can become millions of records; a fuzzer has better things to do.
 inline constexpr std::uint64_t kMostRecords = 10'000;

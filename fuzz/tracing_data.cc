@@ -66,11 +66,11 @@ void survives_trace_dat(const TracingData& tracing) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace perf2dat;  // NOLINT(google-build-using-namespace)
   const auto input = fuzz::bytes_of(data, size);
-  // Somewhere in a file: messages count from there.
+  // Somewhere in a file: messages count from the file's begin.
   constexpr std::uint64_t kOrigin = 4096;
   const auto read = perfdata::parse_tracing_data(input, kOrigin);
   if (!read) {
-    fuzz::expect(fuzz::offsets_are_inside(read.error().message, kOrigin + size),
+    fuzz::expect(fuzz::offsets_are_inside(read.error().message, size, kOrigin),
                  read.error().message);
     return 0;
   }

@@ -120,6 +120,13 @@ std::ostream& operator<<(std::ostream& out, const AnyRecording& recording) {
   return out;
 }
 
+bool same_missed(std::int64_t told, std::int64_t missed, std::size_t size, std::size_t page_size,
+                 std::size_t commit_size) {
+  if (told == missed) return true;
+  const std::size_t used = 8 + commit_size + 8 + size + commit_size;
+  return told == -1 && missed != 0 && used > page_size;
+}
+
 TracingData kernel_of(const AnyRecording& recording, ByteOrder order) {
   TracingData tracing = testing::kernel(order);
   tracing.page_size = recording.page_size;

@@ -71,6 +71,11 @@ struct ExpectedFile {
 };
 ExpectedFile expected_file(const AnyRecording& recording, ByteOrder order);
 
+/// Whether a file tells the number of missed events before an event with `size` bytes of data; one
+/// that fills its page leaves no room for it. Then only that some are missing is told, -1.
+bool same_missed(std::int64_t told, std::int64_t missed, std::size_t size, std::size_t page_size,
+                 std::size_t commit_size);
+
 /// What the recorded kernel says of its events and pages.
 TracingData kernel_of(const AnyRecording& recording, ByteOrder order);
 

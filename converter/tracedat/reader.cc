@@ -94,6 +94,19 @@ Expected<std::vector<Section>> read_section_headers(const ReadAt& read_at, std::
   return sections;
 }
 
+bool is_text(OptionId id) {
+  return id == OptionId::kTraceClock || id == OptionId::kUname || id == OptionId::kVersion;
+}
+
+/// The last option says where more of them are; the writer has them all in one place.
+Expected<void> check_last_option(std::span<const std::byte> data, ByteOrder order) {
+  ByteReader reader(data, order);
+  const std::uint64_t next = reader.u64();
+  if (!reader.ok()) return broken("the last option", reader);
+  if (next != 0) return check_error("the options go on at {:#x}", next);
+  return {};
+}
+
 Expected<void> read_options(std::span<const std::byte> bytes, Contents& contents) {
   ByteReader reader(bytes, contents.format.order);
   while (reader.ok()) {
@@ -103,7 +116,10 @@ Expected<void> read_options(std::span<const std::byte> bytes, Contents& contents
     if (!contents.options.try_emplace(id, data.begin(), data.end()).second) {
       return check_error("option {} is there twice", static_cast<unsigned>(id));
     }
-    if (id == OptionId::kDone) return {};
+    if (id == OptionId::kDone) return check_last_option(data, contents.format.order);
+    if (is_text(id) && (data.empty() || data.back() != std::byte{0})) {
+      return check_error("the text of option {} has no end", static_cast<unsigned>(id));
+    }
   }
   return broken("the section of options", reader);
 }
@@ -161,6 +177,9 @@ Expected<void> read_buffer_option(const std::vector<Section>& sections, Contents
   const auto count = contents.options.find(OptionId::kCpuCount);
   if (count == contents.options.end()) return check_error("there is no CPUCOUNT option");
   const std::uint32_t cpu_count = ByteReader(count->second, contents.format.order).u32();
+  if (cpu_count > kHighestCpu + 1) {
+    return check_error("there are {} CPUs, but at most {} can be", cpu_count, kHighestCpu + 1);
+  }
   std::set<std::uint32_t> seen;
   for (std::uint32_t i = 0; i < cpus && reader.ok(); ++i) {
     CpuRange range{};

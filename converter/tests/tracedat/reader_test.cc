@@ -383,6 +383,25 @@ TEST_P(Reader, ReportsAnOptionThatIsThereTwice) {
   EXPECT_EQ(file.damage(), "option 5 is there twice");
 }
 
+// libtracecmd would read on behind it.
+TEST_P(Reader, ReportsATextWithoutAnEnd) {
+  for (const OptionId id : {OptionId::kTraceClock, OptionId::kUname, OptionId::kVersion}) {
+    File file(GetParam());
+    const std::size_t option = file.option(id);
+    const auto size = load<std::uint32_t>(&file.at(option + 2), GetParam());
+    file.put(option + 6 + size - 1, std::uint8_t{'!'});
+    EXPECT_EQ(file.damage(),
+              fmt::format("the text of option {} has no end", static_cast<unsigned>(id)));
+  }
+}
+
+// libtracecmd would read more options there.
+TEST_P(Reader, ReportsOptionsThatGoOnElsewhere) {
+  File file(GetParam());
+  file.put(file.option(OptionId::kDone) + 6, std::uint64_t{0x40});
+  EXPECT_EQ(file.damage(), "the options go on at 0x40");
+}
+
 TEST_P(Reader, ReportsAnOptionThatNamesNoSuchSection) {
   for (const OptionId id :
        {OptionId::kHeaderInfo, OptionId::kFtraceFormats, OptionId::kEventFormats,
@@ -485,6 +504,18 @@ TEST_P(Reader, ReportsACpuThatIsThereTwice) {
   File file(GetParam());
   file.put(file.cpu_entry(1), std::uint32_t{1});
   EXPECT_EQ(file.damage(), "CPU 1 is there twice");
+}
+
+// libtracecmd has an int for the number.
+TEST_P(Reader, ReportsMoreCpusThanAFileCanHave) {
+  File file(GetParam());
+  const std::size_t count = file.option(OptionId::kCpuCount) + 6;
+  file.put(count, kHighestCpu + 1);
+  EXPECT_EQ(value_of(file.read()).events.size(), 6U);
+  for (const std::uint32_t cpus : {kHighestCpu + 2, 0x80000000, 0xffffffff}) {
+    file.put(count, cpus);
+    EXPECT_EQ(file.damage(), fmt::format("there are {} CPUs, but at most 65536 can be", cpus));
+  }
 }
 
 TEST_P(Reader, ReportsACpuBeyondTheirNumber) {
