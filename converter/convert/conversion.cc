@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/saturating.h"
 #include "convert/digest.h"
 #include "convert/tracepoint_fields.h"
 #include "model/comm_table.h"
@@ -138,7 +139,7 @@ class Conversion {
   std::uint64_t converted_ = 0;
   std::uint64_t outside_time_ = 0;
   std::uint64_t lost_ = 0;
-  std::uint64_t lost_marked_ = 0;
+  std::uint64_t lost_unmarked_ = 0;  // of them, those without a time or a CPU
   std::uint64_t lost_samples_ = 0;
   std::uint64_t unknown_samples_ = 0;
 };
@@ -276,15 +277,17 @@ Expected<void> Conversion::finish_sample(const Record& record) {
 Expected<void> Conversion::take_lost(const Record& record) {
   P2D_ASSIGN(const std::uint64_t lost, perfdata::decode_lost(record, order_));
   if (record.type == RecordType::kLostSamples) {
-    lost_samples_ += lost;
+    lost_samples_ = saturating_add(lost_samples_, lost);
     return {};
   }
   const auto trailer = trailer_of(record);
   if (trailer.time && !windows_->contains(*trailer.time)) return {};
-  lost_ += lost;
+  lost_ = saturating_add(lost_, lost);
   if (lost == 0) return {};
-  if (!trailer.time || !trailer.cpu || *trailer.cpu > tracedat::kHighestCpu) return {};
-  lost_marked_ += lost;
+  if (!trailer.time || !trailer.cpu || *trailer.cpu > tracedat::kHighestCpu) {
+    lost_unmarked_ = saturating_add(lost_unmarked_, lost);
+    return {};
+  }
   return streams_->append(*trailer.cpu, {*trailer.time, {}, lost});
 }
 
@@ -423,7 +426,7 @@ Summary Conversion::summary() const {
   summary.checked = options_.check;
   summary.outside_time = outside_time_;
   summary.lost = lost_;
-  summary.lost_unplaced = lost_ - lost_marked_ + streams_->unplaced_missed();
+  summary.lost_unplaced = saturating_add(lost_unmarked_, streams_->unplaced_missed());
   summary.lost_samples = lost_samples_;
   summary.warnings = recording_.warnings();
   for (const Event& event : events_) {

@@ -26,13 +26,14 @@ Expected<TracepointFields> TracepointFields::find(const TracingData& tracing) {
                                             format->name.substr(0, kLongestName));
       if (fields.common_pid_.size == 0) fields.common_pid_ = field_of(*format, "common_pid");
       if (system.name != "sched" || format->name != "sched_switch") continue;
+      const Field prev_pid = field_of(*format, "prev_pid");
+      const Field next_pid = field_of(*format, "next_pid");
+      if (prev_pid.size != kPidSize || next_pid.size != kPidSize) continue;
+      fields.switch_id_ = format->id;
+      fields.prev_pid_ = prev_pid;
+      fields.next_pid_ = next_pid;
       fields.prev_comm_ = field_of(*format, "prev_comm");
-      fields.prev_pid_ = field_of(*format, "prev_pid");
       fields.next_comm_ = field_of(*format, "next_comm");
-      fields.next_pid_ = field_of(*format, "next_pid");
-      if (fields.prev_pid_.size == kPidSize && fields.next_pid_.size == kPidSize) {
-        fields.switch_id_ = format->id;
-      }
     }
   }
   if (fields.common_pid_.size == kPidSize) return fields;

@@ -7,7 +7,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
 #include "base/error.h"
 #include "model/comm_table.h"
@@ -46,7 +45,7 @@ class TracepointFields {
   }
 
   ByteOrder order_ = ByteOrder::kLittle;
-  std::unordered_map<std::uint64_t, std::string> names_;
+  std::map<std::uint64_t, std::string> names_;
   Field common_pid_;
   std::uint64_t switch_id_ = ~0ULL;
   Field prev_comm_, prev_pid_, next_comm_, next_pid_;

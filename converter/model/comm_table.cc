@@ -69,6 +69,8 @@ void CommTable::add_switch(std::uint64_t time, std::uint32_t pid, std::string_vi
 }
 
 void CommTable::keep_switch_name(std::uint32_t pid, std::uint64_t time, std::string_view comm) {
+  // No kernel has longer ones, but a recording may say so.
+  comm = comm.substr(0, kLongestComm + 1);
   comm = comm.substr(0, comm.find('\0'));
   if (comm.empty()) return;
   SwitchName& kept = by_switch_[pid];

@@ -9,7 +9,6 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 namespace perf2dat {
@@ -95,10 +94,11 @@ class CommTable {
   void keep_switch_name(std::uint32_t pid, std::uint64_t time, std::string_view comm);
 
   std::vector<TaskChange> changes_;
-  std::unordered_map<std::uint32_t, std::string> by_tid_;
-  std::unordered_map<std::uint32_t, std::uint32_t> tid_of_pid_;
-  std::unordered_map<std::uint32_t, SwitchName> by_switch_;
-  std::unordered_map<std::uint32_t, std::string> saved_;
+  // Ordered: the tids are the input's, which could choose them for one bucket of a hash table.
+  std::map<std::uint32_t, std::string> by_tid_;
+  std::map<std::uint32_t, std::uint32_t> tid_of_pid_;
+  std::map<std::uint32_t, SwitchName> by_switch_;
+  std::map<std::uint32_t, std::string> saved_;
   bool in_namespace_ = false;
   std::array<SeenTask, kRecent> recent_tasks_{};
   std::array<RecentSwitch, kRecent> recent_switches_{};

@@ -122,7 +122,7 @@ Expected<void> take_id_index(const Record& record, Description& description) {
 
 void add_attr(Attr attr, Description& description) {
   for (const std::uint64_t id : attr.ids) {
-    description.attr_of_id.emplace(id, description.attrs.size());
+    description.attr_of_id[id] = description.attrs.size();
   }
   description.attrs.push_back(std::move(attr));
   ++description.changes;

@@ -6,10 +6,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
-#include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "base/error.h"
@@ -26,7 +26,7 @@ namespace perf2dat::perfdata {
 struct Description {
   ByteOrder order = ByteOrder::kLittle;
   std::vector<Attr> attrs;
-  std::unordered_map<std::uint64_t, std::size_t> attr_of_id;  ///< index of the first that has it
+  std::map<std::uint64_t, std::size_t> attr_of_id;  ///< index of the last that has it, as in perf
   std::optional<TracingData> tracing;
   std::string hostname;
   std::string os_release;
@@ -34,7 +34,7 @@ struct Description {
   std::uint32_t cpus_available = 0;
   std::optional<TimeSpan> sample_time;
   /// Ids whose samples come from inside a virtual machine.
-  std::unordered_set<std::uint64_t> guest_ids;
+  std::set<std::uint64_t> guest_ids;
   /// How often something here became another; records may say again what is known.
   unsigned changes = 0;
 };

@@ -76,6 +76,7 @@ enum class RecordType : std::uint32_t {
   // perf's own
   kHeaderAttr = 64,
   kHeaderTracingData = 66,
+  kFinishedRound = 68,
   kIdIndex = 69,
   kAuxtrace = 71,
   kEventUpdate = 78,

@@ -11,6 +11,13 @@ constexpr std::size_t kInnerSize = 256U << 10U;
 static_assert(kInnerSize >= 2 * kLargestRecord);
 static_assert(ReadAhead::kHeadroom >= kLargestRecord);
 
+/// perf compresses what the kernel wrote, and none of its own records that we know but this one. A
+/// few bytes could become any number of events to remember, or of frames inside frames.
+bool may_be_compressed(RecordType type) {
+  return type < RecordType::kHeaderAttr || type == RecordType::kFinishedRound ||
+         type > RecordType::kCompressed2;
+}
+
 }  // namespace
 
 RecordStream::RecordStream(std::unique_ptr<ByteSource> source, ByteOrder order,
@@ -79,6 +86,10 @@ Expected<bool> RecordStream::next_inner(Record& record) {
     switch (parse(inner_, record)) {
       case Parsed::kRecord:
         record.offset = compressed_offset_;
+        if (!may_be_compressed(record.type)) {
+          return input_error("a record of type {} is in the compressed one at offset {:#x}",
+                             static_cast<std::uint32_t>(record.type), compressed_offset_);
+        }
         return true;
       case Parsed::kImpossible:
         return input_error("in the compressed record at offset {:#x} is no record",
@@ -114,8 +125,8 @@ Expected<bool> RecordStream::next(Record& record) {
 Expected<bool> RecordStream::find_next(Record& record) {
   for (;;) {
     if (decompressor_) {
-      P2D_ASSIGN(is_inner_, next_inner(record));
-      if (is_inner_) return true;
+      P2D_ASSIGN(const bool found, next_inner(record));
+      if (found) return true;
     }
     P2D_ASSIGN(const bool found, next_outer(record));
     if (!found) {
@@ -172,10 +183,6 @@ Expected<bool> RecordStream::skip_payload(const Record& record) {
 }
 
 Expected<std::vector<std::byte>> RecordStream::read_payload(std::uint64_t size) {
-  if (is_inner_) {
-    return input_error("bytes should follow a record in the compressed one at offset {:#x}",
-                       compressed_offset_);
-  }
   const std::uint64_t offset = outer_.offset();
   std::vector<std::byte> payload;
   // Piece by piece: a size that the source cannot fill must not be allocated.

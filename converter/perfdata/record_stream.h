@@ -53,8 +53,8 @@ class RecordStream {
     return false;
   }
 
-  /// Reads bytes that follow the record read last and are not counted in its size. None can follow
-  /// one that came out of a compressed record.
+  /// Reads bytes that follow the record read last, which is one of perf's own, and are not counted
+  /// in its size.
   Expected<std::vector<std::byte>> read_payload(std::uint64_t size);
 
   /// The place in the file up to which records were read.
@@ -116,7 +116,6 @@ class RecordStream {
   Buffer inner_;  // what came out of compressed records, in inner_storage_
   std::vector<std::byte> inner_storage_;
   bool in_compressed_ = false;  // and decompressor_ still reads of outer_'s bytes
-  bool is_inner_ = false;       // the record read last came out of a compressed one
   std::uint64_t compressed_offset_ = 0;
   std::optional<Decompressor> decompressor_;
   std::optional<Leftover> leftover_;

@@ -125,7 +125,7 @@ Expected<AttrFinder> AttrFinder::create(const std::vector<Attr>& attrs, ByteOrde
   for (std::size_t i = 0; i < attrs.size(); ++i) {
     for (const std::uint64_t id : attrs[i].ids) {
       if (id >= kSmallIds) {
-        finder.large_ids_.emplace(id, i);
+        finder.large_ids_[id] = i;
         continue;
       }
       if (id >= finder.small_ids_.size()) finder.small_ids_.resize(id + 1, kUnknown);
@@ -145,34 +145,44 @@ std::uint64_t AttrFinder::id_of_sample(std::span<const std::byte> body) const {
   return load_u64(body, id_offset_, order_);
 }
 
+namespace {
+
+// Of a record that came out of a compressed one, no place inside it is one in the file.
+Failure too_short(std::string_view what, const Record& record) {
+  return input_error("{} at offset {:#x} ends after {} bytes, inside a field", what, record.offset,
+                     kRecordHeaderSize + record.body.size());
+}
+
+}  // namespace
+
 // u32 pid, u32 tid, comm with zeros to a multiple of 8, trailer.
 Expected<CommRecord> decode_comm(const Record& record, ByteOrder order) {
-  ByteReader reader(record.body, order, record.offset + kRecordHeaderSize);
+  ByteReader reader(record.body, order);
   reader.skip(4);
   const std::uint32_t tid = reader.u32();
   const auto comm = reader.c_string();
-  if (!reader.ok()) return cut_short("the record of a task's name", reader);
+  if (!reader.ok()) return too_short("the record of a task's name", record);
   return CommRecord{tid, comm};
 }
 
 // u32 pid, u32 ppid, u32 tid, u32 ptid, u64 time, trailer.
 Expected<ForkRecord> decode_fork(const Record& record, ByteOrder order) {
-  ByteReader reader(record.body, order, record.offset + kRecordHeaderSize);
+  ByteReader reader(record.body, order);
   ForkRecord fork{};
   reader.skip(8);
   fork.tid = reader.u32();
   fork.parent_tid = reader.u32();
   fork.time = reader.u64();
-  if (!reader.ok()) return cut_short("the record of a fork", reader);
+  if (!reader.ok()) return too_short("the record of a fork", record);
   return fork;
 }
 
 // LOST: u64 id, u64 lost; LOST_SAMPLES: u64 lost.
 Expected<std::uint64_t> decode_lost(const Record& record, ByteOrder order) {
-  ByteReader reader(record.body, order, record.offset + kRecordHeaderSize);
+  ByteReader reader(record.body, order);
   if (record.type == RecordType::kLost) reader.skip(8);
   const std::uint64_t lost = reader.u64();
-  if (!reader.ok()) return cut_short("the record of lost events", reader);
+  if (!reader.ok()) return too_short("the record of lost events", record);
   return lost;
 }
 

@@ -6,10 +6,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "base/error.h"
@@ -128,7 +128,7 @@ class AttrFinder {
   std::size_t id_offset_ = 0;
   // Ids are small numbers that the kernel counts up, so nearly all are in the first table.
   std::vector<std::size_t> small_ids_;
-  std::unordered_map<std::uint64_t, std::size_t> large_ids_;
+  std::map<std::uint64_t, std::size_t> large_ids_;
 };
 
 /// A task got a name.

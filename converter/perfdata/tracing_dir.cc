@@ -14,8 +14,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The text of a file. Files of tracefs tell no size, so it is read to its end.
+/// The text of a file. Files of tracefs tell no size, so it is read to its end. Nothing else is
+/// read: a pipe could make one wait, and a device has no end.
 std::optional<std::string> read_text(const fs::path& path) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored)) return std::nullopt;
   std::ifstream file(path, std::ios::binary);
   if (!file) return std::nullopt;
   std::string text;

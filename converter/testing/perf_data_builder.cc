@@ -245,11 +245,18 @@ std::vector<std::byte> PerfDataBuilder::build() const {
   return out.take();
 }
 
+PerfDataBuilder& PerfDataBuilder::keep_plain() {
+  plain_size_ = data_.size();
+  return *this;
+}
+
 PerfDataBuilder& PerfDataBuilder::compress(perfdata::RecordType type, std::size_t chunk) {
   const std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context(ZSTD_createCCtx(),
                                                                      &ZSTD_freeCCtx);
-  const auto plain = data_.take();
+  const auto all = data_.take();
   data_ = ByteWriter(order_);
+  data_.bytes(std::span(all).first(plain_size_));
+  const auto plain = std::span(all).subspan(plain_size_);
   std::vector<std::byte> compressed(ZSTD_compressBound(chunk));
   for (std::size_t at = 0; at < plain.size(); at += chunk) {
     ZSTD_inBuffer in{plain.data() + at, std::min(chunk, plain.size() - at), 0};

@@ -90,8 +90,10 @@ class PerfDataBuilder {
   /// Bytes between the records, as they are.
   PerfDataBuilder& add_bytes(const std::vector<std::byte>& bytes);
 
-  /// Puts all records added so far into compressed ones, of kCompressed or kCompressed2, as one
-  /// stream of zstd. Each takes up to `chunk` bytes of records, wherever that cuts them.
+  /// The records added so far will not be compressed; perf leaves out those of its own.
+  PerfDataBuilder& keep_plain();
+  /// Puts all other records added so far into compressed ones, of kCompressed or kCompressed2, as
+  /// one stream of zstd. Each takes up to `chunk` bytes of records, wherever that cuts them.
   PerfDataBuilder& compress(perfdata::RecordType type, std::size_t chunk = 10'000);
 
   /// The whole file.
@@ -118,6 +120,7 @@ class PerfDataBuilder {
   std::vector<FeatureSection> features_;
   bool event_names_ = true;
   ByteWriter data_;
+  std::size_t plain_size_ = 0;  // of data_, which is not compressed
 };
 
 /// perf_event_attr's bytes.

@@ -5,6 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "base/saturating.h"
+
 namespace perf2dat::tracedat {
 namespace {
 
@@ -46,7 +48,7 @@ Expected<void> CpuStreams::append_any(std::uint32_t cpu, const RingEvent& event)
   if (cpu > kHighestCpu) return output_error("a trace.dat can't hold events of CPU {}", cpu);
   Stream& stream = stream_of(cpu);
   if (event.is_mark()) {
-    stream.missed += event.missed;
+    stream.missed = saturating_add(stream.missed, event.missed);
   } else if (!std::exchange(stream.has_events, true)) {
     ++cpus_;
   }
@@ -139,7 +141,7 @@ Expected<std::vector<CpuRange>> CpuStreams::write(OutputFile& out, std::uint64_t
     auto node = streams_.extract(streams_.begin());
     Stream& stream = node.mapped();
     if (!stream.has_events) {
-      unplaced_missed_ += stream.missed;
+      unplaced_missed_ = saturating_add(unplaced_missed_, stream.missed);
       continue;
     }
     P2D_ASSIGN(const std::uint64_t end, write_stream(stream, out, offset));
@@ -159,7 +161,7 @@ Expected<std::uint64_t> CpuStreams::write_stream(Stream& stream, OutputFile& out
   P2D_ASSIGN(ScratchFile* const file, scratch());
   P2D_ASSIGN(const auto merged,
              merge_pages(*file, stream.spilled, packed_format_, format_, out, offset));
-  unplaced_missed_ += merged.unplaced_missed;
+  unplaced_missed_ = saturating_add(unplaced_missed_, merged.unplaced_missed);
   return merged.end;
 }
 

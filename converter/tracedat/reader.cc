@@ -72,9 +72,28 @@ struct Section {
   std::uint64_t size;    // without its header
 };
 
+/// Whether the writer makes such a section; others are passed over.
+bool is_known(SectionId id) {
+  switch (id) {
+    case SectionId::kOptions:
+    case SectionId::kFlyrecord:
+    case SectionId::kStrings:
+    case SectionId::kHeaderInfo:
+    case SectionId::kFtraceFormats:
+    case SectionId::kEventFormats:
+    case SectionId::kKallsyms:
+    case SectionId::kPrintk:
+    case SectionId::kCmdlines:
+      return true;
+  }
+  return false;
+}
+
+/// Those that are known, each of which is there once.
 Expected<std::vector<Section>> read_section_headers(const ReadAt& read_at, std::uint64_t file_size,
                                                     ByteOrder order, std::uint64_t offset) {
   std::vector<Section> sections;
+  std::set<SectionId> seen;
   while (offset < file_size) {
     P2D_ASSIGN(const auto bytes,
                read_exactly(read_at, file_size, offset, kSectionHeaderSize, "a section's header"));
@@ -88,7 +107,12 @@ Expected<std::vector<Section>> read_section_headers(const ReadAt& read_at, std::
       return check_error("the section at {:#x} has {} bytes, but the file ends at {:#x}", offset,
                          size, file_size);
     }
-    sections.push_back({id, description, offset, size});
+    if (is_known(id)) {
+      if (!seen.insert(id).second) {
+        return check_error("section {} is there twice", static_cast<unsigned>(id));
+      }
+      sections.push_back({id, description, offset, size});
+    }
     offset += kSectionHeaderSize + size;
   }
   return sections;
@@ -155,6 +179,21 @@ Expected<void> check_section_options(const std::vector<Section>& sections,
   return {};
 }
 
+/// No page is of two CPUs.
+Expected<void> check_apart(std::vector<CpuRange> ranges) {
+  std::erase_if(ranges, [](const CpuRange& range) { return range.size == 0; });
+  std::sort(ranges.begin(), ranges.end(),
+            [](const CpuRange& a, const CpuRange& b) { return a.offset < b.offset; });
+  for (std::size_t i = 1; i < ranges.size(); ++i) {
+    const CpuRange& before = ranges[i - 1];
+    if (before.size > ranges[i].offset - before.offset) {
+      return check_error("pages of CPU {} at {:#x} are CPU {}'s, too", ranges[i].cpu,
+                         ranges[i].offset, before.cpu);
+    }
+  }
+  return {};
+}
+
 Expected<void> read_buffer_option(const std::vector<Section>& sections, Contents& contents) {
   const auto found = contents.options.find(OptionId::kBuffer);
   if (found == contents.options.end()) return check_error("there is no BUFFER option");
@@ -204,7 +243,7 @@ Expected<void> read_buffer_option(const std::vector<Section>& sections, Contents
     contents.ranges.push_back(range);
   }
   if (!reader.ok()) return broken("the BUFFER option", reader);
-  return {};
+  return check_apart(contents.ranges);
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/saturating.h"
+
 namespace perf2dat::tracedat {
 namespace {
 
@@ -25,7 +27,7 @@ bool PagePacker::append(const RingEvent& event) {
   if (event.is_mark()) {
     // A page can be marked at its beginning only.
     if (!empty()) return false;
-    missed_ = event.missed > kUnknownNumber - missed_ ? kUnknownNumber : missed_ + event.missed;
+    missed_ = saturating_add(missed_, event.missed);
     return true;
   }
   const std::size_t payload = padded_to_word(event.payload.size());

@@ -662,6 +662,18 @@ TEST_P(HostileFiles, WithIdsThatAreMoreThanTheFileNeedNoMemory) {
   }
 }
 
+// A hash table of the C++ library has as many buckets, at some time, and its hash of a number is
+// the number.
+TEST_P(HostileFiles, WithIdsThatWouldShareABucketConvert) {
+  auto attr = tracepoint(kPing, {1}, "test:ping");
+  for (std::uint64_t i = 1; i < 700'000; ++i) attr.ids.push_back(i * 712'697);
+  PerfDataBuilder builder(order());
+  builder.set_tracing(kernel(order())).add_attr(attr);
+  builder.add_attr(tracepoint(kPing, {2}, "test:ping"));
+  builder.add_sample(0, sample({1, 100, 0}, order(), ping_payload(order(), 1, 1)));
+  EXPECT_EQ(value_of(Workshop(builder.build()).convert()).converted, 1U);
+}
+
 TEST_P(HostileFiles, ThatDescribeTheirEventsOnAndOnAreGivenUp) {
   PerfDataBuilder builder = ping_recording(order());
   constexpr std::uint64_t kName = 2;

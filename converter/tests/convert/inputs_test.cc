@@ -569,7 +569,7 @@ TEST_P(InputsOfAnyOrder, LeaveOutAndCountWhatGuestsRecorded) {
   index.u64(4);
   for (const std::uint64_t id : {1UL, 2UL, 3UL, 1UL << 40U}) index.u64(id).zeros(24);
   for (const std::uint64_t machine : {0UL, 0UL, 1234UL, 1234UL}) index.u64(machine).u64(0);
-  builder.add_record(69, 0, index.data());
+  builder.add_record(69, 0, index.data()).keep_plain();
   Recipe recipe(std::move(builder));
   recipe.add(ping_at(100, 0, 1));
   recipe.builder.add_sample(1, ping_at(101, 0, 3));
@@ -651,6 +651,23 @@ TEST_P(LostEvents, InTheMiddleAreMarkedBeforeTheNextEventOfTheirCpu) {
                           Mark{1, tracedat::kUnknownNumber, 600 * kSecond}));
   EXPECT_EQ(summary.lost, (1UL << 31U) + 7);
   EXPECT_EQ(summary.lost_unplaced, 0U);
+}
+
+TEST_P(LostEvents, ThatAreMoreThanANumberCanTellAreTheLargestNumber) {
+  constexpr std::uint64_t kHalf = 1UL << 63U;
+  auto recipe = pings();
+  recipe.add(ping_at(1000));
+  lose(recipe, kHalf, at(2000));
+  lose(recipe, kHalf + 5, at(3000));
+  const auto [behind, no_marks] = convert_whole(recipe);
+  EXPECT_THAT(no_marks.marks, IsEmpty());
+  EXPECT_EQ(behind.lost, ~0UL);
+  EXPECT_EQ(behind.lost_unplaced, ~0UL);
+  recipe.add(ping_at(4000));
+  const auto [placed, marks] = convert_whole(recipe);
+  EXPECT_THAT(marks.marks, ElementsAre(Mark{0, tracedat::kUnknownNumber, 4000}));
+  EXPECT_EQ(placed.lost, ~0UL);
+  EXPECT_EQ(placed.lost_unplaced, 0U);
 }
 
 TEST_P(LostEvents, AtTheEndAreCountedWithoutAPlace) {

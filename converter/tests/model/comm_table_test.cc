@@ -50,6 +50,14 @@ TEST(CommTable, HasTheNameThatCameLastOfThoseOfTheSameTime) {
   EXPECT_THAT(table.names(), ElementsAre(Pair(7, "second")));
 }
 
+TEST(CommTable, HasNoLongerNamesThanAKernel) {
+  CommTable table;
+  table.add_comm(10, 7, std::string(1000, 'c'));
+  table.see_switch(10, 8, std::string(1000, 's'));
+  EXPECT_THAT(table.names(),
+              ElementsAre(Pair(7, std::string(15, 'c')), Pair(8, std::string(16, 's'))));
+}
+
 TEST(CommTable, KeepsTasksApart) {
   CommTable table;
   table.add_comm(10, 8, "eight");

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <span>
@@ -129,6 +130,21 @@ TEST_P(ReadTracingDir, PassesOverWhatIsNoEvent) {
   ASSERT_EQ(found.systems.size(), 1U);
   EXPECT_THAT(found.systems[0].formats, ElementsAre("name: sched_switch\n"));
   EXPECT_EQ(found.printk, "");
+}
+
+// A pipe would be waited for, and a device has no end.
+TEST_P(ReadTracingDir, ReadsNothingButFiles) {
+  write("events/sched/sched_switch/format", "name: sched_switch\n");
+  for (const std::string name : {"header_page", "header_event"}) {
+    write_headers();
+    fs::remove(directory_.path("events/" + name));
+    ASSERT_EQ(::mkfifo(directory_.path("events/" + name).c_str(), 0600), 0);
+    EXPECT_THAT(error_of(read()), HasSubstr("has no events/header_page and events/header_event"));
+    fs::remove(directory_.path("events/" + name));
+  }
+  write_headers();
+  fs::create_symlink("/dev/zero", directory_.path("printk_formats"));
+  EXPECT_EQ(value_of(read()).printk, "");
 }
 
 TEST_P(ReadTracingDir, ReadsTextsOfAnyLength) {

@@ -530,6 +530,25 @@ TEST_P(Reader, AcceptsACpuWithoutPages) {
   File file(GetParam());
   file.put(file.cpu_entry(0) + 12, std::uint64_t{0});
   EXPECT_THAT(value_of(file.read()).events, ElementsAre(ReadEvent{4, 50, "ffff"}));
+  // It has none wherever they are not.
+  file.put(file.cpu_entry(0) + 4, std::uint64_t{file.page(2)});
+  EXPECT_THAT(value_of(file.read()).events, ElementsAre(ReadEvent{4, 50, "ffff"}));
+}
+
+TEST_P(Reader, ReportsAPageOfTwoCpus) {
+  for (const std::size_t shared : {0, 1}) {
+    File file(GetParam());
+    file.put(file.cpu_entry(1) + 4, std::uint64_t{file.page(shared)});
+    EXPECT_THAT(file.damage(), HasSubstr("'s, too"));
+    EXPECT_THAT(file.damage(), HasSubstr(fmt::format("{:#x}", file.page(shared))));
+  }
+}
+
+// libtracecmd takes the first, and an option may name any of them.
+TEST_P(Reader, ReportsASectionThatIsThereTwice) {
+  File file(GetParam());
+  file.put(file.section(SectionId::kPrintk), static_cast<std::uint16_t>(SectionId::kKallsyms));
+  EXPECT_EQ(file.damage(), "section 19 is there twice");
 }
 
 TEST_P(Reader, ReportsAHeaderPageThatDoesNotDescribeCommit) {
