@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The input is text that a user or a kernel gives, after a byte that tells which: names of tasks,
-// windows of time, the format of an event, or a tree like tracefs. What is accepted says the same
-// when it is written and read again, and the rest is an error.
+// windows of time, formats of events and data of one, or a tree like tracefs. What is accepted says
+// the same when it is written and read again, and the rest is an error.
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "convert/tracepoint_fields.h"
 #include "model/comm_table.h"
 #include "model/event_format.h"
 #include "model/time_windows.h"
@@ -117,7 +119,35 @@ std::string text_of(const EventFormat& format) {
   return text + "\nprint fmt: \"\"\n";
 }
 
+/// Two formats of sched's events, each up to a zero byte, and the data of an event.
+void tracepoint_fields(Draw draw) {
+  TracingData tracing;
+  tracing.systems = {{"sched", {draw.c_string(), draw.c_string()}}};
+  // Exactly as large, so that the sanitizer sees what reads beyond it.
+  const std::vector<std::byte> raw(draw.rest().begin(), draw.rest().end());
+  for (const ByteOrder order : {ByteOrder::kLittle, ByteOrder::kBig}) {
+    tracing.order = order;
+    const auto fields = TracepointFields::find(tracing);
+    if (!fields) {
+      expect(fields.error().kind == Error::Kind::kInput, fields.error().message);
+      continue;
+    }
+    CommTable table;
+    if (fields->has_common_fields(raw)) table.see_task(fields->common_pid(raw), 1);
+    for (const auto& text : tracing.systems.front().formats) {
+      const auto format = parse_event_format(text);
+      if (!format) continue;
+      expect(!fields->name_of(format->id).empty(), "an event with a format has a name");
+      if (fields->is_switch(format->id)) fields->take_switch_names(1, raw, table);
+    }
+    for (const auto& [pid, comm] : table.names()) {
+      expect(comm.size() <= raw.size(), "a task's name is out of the data");
+    }
+  }
+}
+
 void event_format(Draw& draw) {
+  tracepoint_fields(draw);
   const std::string text = draw.text(draw.rest().size());
   if (const auto commit = commit_size_of(text)) {
     expect(*commit == 4 || *commit == 8, "commit has 4 or 8 bytes");
@@ -130,7 +160,10 @@ void event_format(Draw& draw) {
   expect(text_of(*again) == text_of(*format), "a format that is written is read again");
 }
 
-using Tree = std::map<std::string, std::string>;  // texts by path
+struct Tree {
+  std::map<std::string, std::string> texts;  // by path
+  std::string fifo;  // the path of a file that is a pipe, which nobody writes to; empty: none is
+};
 
 Tree draw_tree(Draw& draw) {
   constexpr const char* kPaths[] = {"events/header_page",     "events/header_event",
@@ -138,11 +171,16 @@ Tree draw_tree(Draw& draw) {
                                     "events/ftrace/a/format", "events/irq/c/format",
                                     "events/irq/c/id",        "events/enable",
                                     "printk_formats",         "saved_cmdlines"};
+  constexpr std::size_t kFiles = std::size(kPaths);
   Tree tree;
   const auto files = draw.number<std::uint16_t>();
-  for (std::size_t i = 0; i < std::size(kPaths); ++i) {
+  for (std::size_t i = 0; i < kFiles; ++i) {
     // Most trees have most files.
-    if ((files >> i & 1U) == 0) tree[kPaths[i]] = draw.c_string();
+    if ((files >> i & 1U) == 0) tree.texts[kPaths[i]] = draw.c_string();
+  }
+  if ((files >> kFiles & 1U) != 0) {
+    tree.fifo = kPaths[(files >> (kFiles + 1)) % kFiles];
+    tree.texts.erase(tree.fifo);
   }
   return tree;
 }
@@ -150,18 +188,23 @@ Tree draw_tree(Draw& draw) {
 void write_tree(const std::filesystem::path& path, const Tree& tree) {
   std::error_code ignored;
   std::filesystem::remove_all(path, ignored);
-  for (const auto& [name, text] : tree) {
+  for (const auto& [name, text] : tree.texts) {
     std::filesystem::create_directories((path / name).parent_path());
     std::ofstream(path / name, std::ios::binary) << text;
   }
+  if (tree.fifo.empty()) return;
+  std::filesystem::create_directories((path / tree.fifo).parent_path());
+  expect(::mkfifo((path / tree.fifo).c_str(), 0600) == 0, "a pipe can be made");
 }
 
 void tracing_dir(Draw& draw) {
   static OutputFolder folder;
   const std::string path = folder.path("tracing");
   const auto order = draw.flag() ? ByteOrder::kBig : ByteOrder::kLittle;
-  const Tree tree = draw_tree(draw);
-  write_tree(path, tree);
+  const Tree drawn = draw_tree(draw);
+  write_tree(path, drawn);
+  // Only a regular file is read: a pipe is as if it were not there.
+  const auto& tree = drawn.texts;
   const auto read = perfdata::read_tracing_dir(path, order);
   const auto text = [&](const std::string& name) {
     const auto found = tree.find(name);
@@ -180,7 +223,7 @@ void tracing_dir(Draw& draw) {
              read->header_event == text("events/header_event") &&
              read->printk == text("printk_formats") && read->cmdlines == text("saved_cmdlines"),
          "texts are read whole");
-  Tree formats;
+  std::map<std::string, std::string> formats;
   const auto take = [&](const std::string& system, const std::vector<std::string>& texts) {
     for (const auto& each : texts) formats[fmt::format("{} {}", system, formats.size())] = each;
   };

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The input is a list of events that arrive in any order, and of losses. What is written is each
-// CPU's events in the order of time, however little memory there is for them.
+// CPU's events in the order of time, however little memory there is for them. What no trace.dat can
+// hold is an error.
 #include "tracedat/cpu_streams.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -53,11 +55,33 @@ Arrival draw_arrival(Draw& draw, std::uint64_t last) {
     arrival.missed = 1 + draw.number<std::uint32_t>();
     return arrival;
   }
-  // Rarely too large for a page, sometimes nearly so.
-  const std::size_t size =
-      words > 250 ? 4000 + std::size_t{draw.byte()} * (words > 253 ? 200 : 1) : words % 40;
-  arrival.payload.assign(size * (words > 250 ? 1 : 4) / 4 * 4, static_cast<std::byte>(words));
+  std::size_t size = words % 40 * 4;
+  if (words == 254) {
+    size = 4000 + std::size_t{draw.byte()} * 200;
+  } else if (words > 250) {
+    size = 4000 + draw.byte();
+  } else if (words == 250) {
+    // At the limits of the largest page, with 4 or 8 bytes of commit.
+    size = draw.one_of<std::size_t>({65508, 65511, 65512, 65513, 65515, 65516, 65517, 70000});
+  } else if (words == 249) {
+    size = draw.byte();
+  }
+  arrival.payload.assign(size, static_cast<std::byte>(words));
   return arrival;
+}
+
+std::uint32_t draw_cpu(Draw& draw) {
+  const auto kind = draw.byte();
+  constexpr std::uint32_t kUsual[] = {0, 0, 1, 300};
+  constexpr std::uint32_t kRare[] = {0xffff, 0x10000, ~0U};
+  constexpr std::uint8_t kFirstRare = 250;
+  return kind < kFirstRare ? kUsual[kind % std::size(kUsual)] : kRare[kind % std::size(kRare)];
+}
+
+/// Whether a trace.dat can hold it, by the rules of cpu_streams.h.
+bool can_be_taken(std::uint32_t cpu, const Arrival& arrival, tracedat::PageFormat format) {
+  format.page_size = tracedat::kLargestPage;
+  return cpu <= tracedat::kHighestCpu && arrival.payload.size() <= format.largest_payload();
 }
 
 /// Takes each CPU's arrivals into the order of time, with losses only before events, added up.
@@ -127,11 +151,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::uint64_t last = 1000;
   const std::uint64_t begin = draw.byte();  // of the pages in the file
   while (!draw.empty()) {
-    const auto cpu = draw.one_of<std::uint32_t>({0, 0, 1, 300});
+    const auto cpu = draw_cpu(draw);
     Arrival arrival = draw_arrival(draw, last);
     last = arrival.time;
     const auto taken = streams.append(cpu, {arrival.time, arrival.payload, arrival.missed});
+    if (!can_be_taken(cpu, arrival, format)) {
+      expect(!taken && taken.error().kind == Error::Kind::kOutput, "it cannot be taken");
+      return 0;
+    }
     expect(taken.has_value(), taken ? "" : taken.error().message);
+    // A page has whole words.
+    arrival.payload.resize((arrival.payload.size() + 3) / 4 * 4);
     arrivals[cpu].push_back(std::move(arrival));
   }
 

@@ -38,6 +38,11 @@ using testing::PerfDataBuilder;
 
 constexpr auto kOrders = {ByteOrder::kLittle, ByteOrder::kBig};
 
+// Places in a file's header.
+constexpr std::size_t kHeaderSizeAt = 8;
+constexpr std::size_t kDataSizeAt = 48;
+constexpr std::size_t kFeaturesAt = 72;
+
 class Seeds {
  public:
   explicit Seeds(fs::path out) : out_(std::move(out)) {}
@@ -120,7 +125,6 @@ Bytes cut_file(const Bytes& bytes) {
     }
   }
   ByteWriter out(header->order);
-  constexpr std::size_t kDataSizeAt = 48;
   out.bytes(whole.first(header->data.offset)).bytes(records);
   out.patch(kDataSizeAt, std::uint64_t{records.size()});
   std::uint64_t at = out.size() + 16 * contents.size();
@@ -208,6 +212,134 @@ std::vector<PerfDataBuilder> recordings(ByteOrder order) {
   return builders;
 }
 
+/// A recording of one event, with a sample of each of its ids.
+PerfDataBuilder pings(ByteOrder order, std::vector<std::uint64_t> ids) {
+  PerfDataBuilder builder(order);
+  builder.set_tracing(cut(testing::kernel(order)));
+  builder.add_attr(testing::tracepoint(testing::kPing, ids, "test:ping"));
+  for (const std::uint64_t id : ids) {
+    builder.add_sample(0, testing::ping(order, {id, 100 + id, 0}));
+  }
+  return builder;
+}
+
+/// Bodies of records that describe, by their types.
+std::vector<std::pair<std::uint32_t, Bytes>> describing_records(ByteOrder order) {
+  ByteWriter attr(order);
+  attr.bytes(testing::encode_attr(testing::tracepoint(testing::kWakeup, {}), order)).u64(9);
+  ByteWriter index(order);
+  index.u64(1).u64(1).zeros(24);
+  ByteWriter guest_index(order);
+  guest_index.u64(1).u64(1).zeros(24).u64(77).u64(0);
+  ByteWriter update(order);
+  update.u64(2).u64(1).c_string("test:pong").align(8);
+  ByteWriter feature(order);
+  feature.u64(static_cast<std::uint64_t>(Feature::kHostname)).u32(8).c_string("another");
+  return {{64, attr.take()},
+          {69, index.take()},
+          {69, guest_index.take()},
+          {78, update.take()},
+          {80, feature.take()}};
+}
+
+/// Event formats among the samples.
+PerfDataBuilder& add_formats(PerfDataBuilder& builder, const TracingData& tracing) {
+  Bytes formats = testing::encode_tracing_data(tracing, builder.order());
+  formats.resize((formats.size() + 7) / 8 * 8);
+  ByteWriter size(builder.order());
+  builder.add_record(66, 0, size.u32(static_cast<std::uint32_t>(formats.size())).zeros(4).take());
+  return builder.add_bytes(formats);
+}
+
+/// What perf writes rarely, or never.
+std::vector<PerfDataBuilder> rare_recordings(ByteOrder order) {
+  std::vector<PerfDataBuilder> builders;
+  for (const auto& [type, body] : describing_records(order)) {
+    auto builder = pings(order, {1, 2});
+    builder.add_record(type, 0, body).add_sample(0, testing::ping(order, {1, 200, 0}));
+    builders.push_back(builder);
+    builders.push_back(builder.compress(RecordType::kCompressed));
+  }
+  for (const std::uint32_t commit_size : {4U, 8U}) {
+    auto tracing = cut(testing::kernel(order));
+    tracing.header_page = testing::header_page(commit_size);
+    auto builder = pings(order, {1});
+    add_formats(builder, tracing).add_sample(0, testing::ping(order, {1, 200, 0}));
+    builders.push_back(builder);
+  }
+  for (const std::uint32_t size : {95U, 96U}) {
+    auto attr = testing::tracepoint(testing::kPing, {1}, "test:ping");
+    attr.size = size;
+    attr.clockid = 1;
+    builders.emplace_back(order).set_tracing(cut(testing::kernel(order))).add_attr(attr);
+    builders.back().add_sample(0, testing::ping(order, {1, 100, 0}));
+  }
+  for (const std::uint64_t shared : {9U, 70'000U}) {
+    auto builder = pings(order, {1, shared});
+    builder.add_attr(testing::tracepoint(testing::kWakeup, {2, shared}, "sched:sched_wakeup"));
+    builders.push_back(builder);
+  }
+  for (const auto missing :
+       {perfdata::kSampleRaw, perfdata::kSampleTime, perfdata::kSampleCpu, perfdata::kSampleTid}) {
+    auto builder = pings(order, {1});
+    auto attr = testing::tracepoint(testing::kWakeup, {2}, "sched:sched_wakeup");
+    attr.sample_type &= ~std::uint64_t{missing};
+    builder.add_attr(attr).add_sample(1, testing::ping(order, {2, 200, 1}));
+    builders.push_back(builder);
+  }
+  builders.push_back(pings(order, {1, 2, 3}));
+  builders.back().set_feature(Feature::kSampleTime, ByteWriter(order).u64(101).u64(103).take());
+  // More than is decompressed at once.
+  constexpr std::uint32_t kMmap = 1;
+  builders.push_back(pings(order, {1}));
+  for (int i = 0; i < 6; ++i) builders.back().add_record(kMmap, 0, Bytes(60'000));
+  builders.back().add_sample(0, testing::ping(order, {1, 200, 0}));
+  builders.back().compress(RecordType::kCompressed, 1U << 20U);
+  return builders;
+}
+
+/// A file that perf record was killed over: no size of the data, and nothing behind them.
+Bytes unfinished_file(ByteOrder order, bool compressed) {
+  PerfDataBuilder builder(order);
+  builder.leave_out_event_names().add_attr(testing::tracepoint(testing::kPing, {1}));
+  for (std::uint64_t time = 100; time < 104; ++time) {
+    builder.add_sample(0, testing::ping(order, {1, time, 0}));
+  }
+  if (compressed) builder.compress(RecordType::kCompressed, 100);
+  return testing::with_number(builder.build(), kDataSizeAt, 0, order);
+}
+
+/// Files whose headers are not as perf writes them today on most machines.
+std::vector<Bytes> rare_files(ByteOrder order) {
+  const Bytes usual = pings(order, {1, 2, 3}).build();
+  Bytes swapped = usual;
+  std::rotate(swapped.begin() + kFeaturesAt, swapped.begin() + kFeaturesAt + 4,
+              swapped.begin() + kFeaturesAt + 8);
+  return {testing::with_number(usual, kHeaderSizeAt, perfdata::kOldFileHeaderSize, order), swapped,
+          unfinished_file(order, false), unfinished_file(order, true)};
+}
+
+/// Streams that end in a sample with all that is before RAW, which is cut at one place or another.
+std::vector<Bytes> cut_samples(ByteOrder order) {
+  auto attr = testing::tracepoint(testing::kPing, {1}, "test:ping");
+  attr.sample_type |= perfdata::kSampleRead | perfdata::kSampleCallchain;
+  attr.read_format = perfdata::kReadGroup | perfdata::kReadId;
+  PerfDataBuilder builder(order);
+  builder.set_tracing(cut(testing::kernel(order))).add_attr(attr);
+  const std::size_t begin = builder.build_stream().size();
+  auto sample = testing::ping(order, {1, 100, 0});
+  sample.read = {1, 5, 1};
+  sample.callchain = {7};
+  const Bytes whole = builder.add_sample(0, sample).build_stream();
+  std::vector<Bytes> streams;
+  constexpr std::size_t kStep = 6;  // into each field
+  for (std::size_t end = begin + perfdata::kRecordHeaderSize; end < whole.size(); end += kStep) {
+    streams.emplace_back(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(end));
+    store(streams.back().data() + begin + 6, static_cast<std::uint16_t>(end - begin), order);
+  }
+  return streams;
+}
+
 /// A trace.dat and what it consists of.
 void add_output(Seeds& seeds, const Bytes& recording) {
   static InputInMemory input;
@@ -232,9 +364,14 @@ void add_output(Seeds& seeds, const Bytes& recording) {
   }
 }
 
-void add_recording(Seeds& seeds, const Bytes& bytes, bool is_stream) {
+/// One whose output is like that of others.
+void add_unusual(Seeds& seeds, const Bytes& bytes, bool is_stream) {
   seeds.add(is_stream ? "perf_pipe" : "perf_file", bytes);
   seeds.add("convert_bytes", bytes);
+}
+
+void add_recording(Seeds& seeds, const Bytes& bytes, bool is_stream) {
+  add_unusual(seeds, bytes, is_stream);
   add_output(seeds, bytes);
 }
 
@@ -252,6 +389,22 @@ void add_golden(Seeds& seeds, const fs::path& folder) {
     // What is compressed may not be cut.
     constexpr std::size_t kLargestSeed = 20'000;
     if (small.size() < kLargestSeed) add_recording(seeds, small, is_stream);
+  }
+}
+
+/// Two formats of sched_switch of which one has impossible fields, and the data of an event.
+void add_two_formats(Seeds& seeds, ByteOrder order, const std::string& usual) {
+  const Bytes data = testing::switch_payload(order, {1, "prev"}, {2, "next"});
+  const std::string_view raw(reinterpret_cast<const char*>(data.data()), data.size());
+  for (const std::string_view field : {"offset:24;\tsize:4;", "offset:56;\tsize:4;",
+                                       "offset:8;\tsize:16;", "offset:40;\tsize:16;"}) {
+    for (const std::string_view instead : {"offset:4294967290;\tsize:4;", "offset:60;\tsize:0;",
+                                           "offset:4294967290;\tsize:0;", "offset:67;\tsize:1;"}) {
+      std::string odd = usual;
+      odd.replace(odd.find(field), field.size(), instead);
+      seeds.add_text("cli_text", 3, fmt::format("{}{}{}{}{}", usual, '\0', odd, '\0', raw));
+      seeds.add_text("cli_text", 3, fmt::format("{}{}{}{}{}", odd, '\0', usual, '\0', raw));
+    }
   }
 }
 
@@ -276,32 +429,55 @@ void add_texts(Seeds& seeds) {
       for (const auto& text : system.formats) seeds.add_text("cli_text", 3, text);
     }
     seeds.add_text("cli_text", 3, tracing.header_page);
-    std::string tree = {order == ByteOrder::kBig ? '\x01' : '\x00', '\0', '\0'};
+    add_two_formats(seeds, order, tracing.systems[0].formats[0]);
+    std::string texts;
     for (const auto& text : {tracing.header_page, tracing.header_event,
                              tracing.systems[0].formats[0], tracing.systems[0].formats[1]}) {
-      tree += text + '\0';
+      texts += text + '\0';
     }
-    seeds.add_text("cli_text", 4, tree);
+    const char order_byte = order == ByteOrder::kBig ? '\x01' : '\x00';
+    // All files are there; or header_page, a format or printk_formats is a pipe.
+    for (const char files : {'\x00', '\x04', '\x14', '\x44'}) {
+      seeds.add_text("cli_text", 4, std::string({order_byte, '\0', files}) + texts);
+    }
   }
 }
 
-/// The header's file, without records, and two files of them.
-void add_folder(Seeds& seeds, ByteOrder order, std::uint8_t choices) {
-  const auto whole = testing::eight_pings(order);
-  auto header = testing::ping_recording(order);
-  const Bytes file = (choices & 4U) == 0 ? header.build() : whole.build();
+/// The header's file, and two files of records, which are compressed or not.
+void add_folder(Seeds& seeds, ByteOrder order, std::uint8_t choices, const Bytes& file,
+                bool compressed) {
   ByteWriter folder(ByteOrder::kLittle);
   folder.u8(choices).u16(static_cast<std::uint16_t>(file.size())).bytes(file);
   for (const std::uint64_t cpu : {0U, 1U}) {
     PerfDataBuilder records(order);
     records.add_attr(testing::tracepoint(testing::kPing, {1}));
+    const std::size_t begin = records.build_stream().size();
     records.add_sample(0, testing::ping(order, {1, 100 + cpu, static_cast<std::uint32_t>(cpu)}));
+    if (compressed) records.compress(RecordType::kCompressed);
     const Bytes stream = records.build_stream();
     // A stream's end is its records.
-    const auto tail = std::span(stream).last(std::min<std::size_t>(stream.size(), 80));
+    const auto tail = std::span(stream).subspan(begin);
     folder.u16(static_cast<std::uint16_t>(tail.size())).bytes(tail);
   }
   seeds.add("perf_folder", folder.take());
+}
+
+void add_folders(Seeds& seeds, ByteOrder order) {
+  // The choices are those of perf_folder.
+  constexpr std::uint8_t kTracingDir = 1;
+  constexpr std::uint8_t kGap = 2;
+  const Bytes empty = testing::ping_recording(order).build();
+  for (const std::uint8_t choices : {std::uint8_t{0}, kTracingDir, kGap}) {
+    add_folder(seeds, order, choices, empty, false);
+    add_folder(seeds, order, choices, empty, true);
+  }
+  const Bytes whole = testing::eight_pings(order).build();
+  for (const std::uint8_t choices : {std::uint8_t{0}, kTracingDir}) {
+    add_folder(seeds, order, choices, whole, false);
+  }
+  for (const bool compressed : {false, true}) {
+    add_folder(seeds, order, kTracingDir, unfinished_file(order, compressed), compressed);
+  }
 }
 
 /// A stream with the data of tracing hardware, more than is read at once.
@@ -311,6 +487,22 @@ void add_auxtrace(Seeds& seeds, ByteOrder order) {
   builder.add_record(71, 0, ByteWriter(order).u64(kSize).zeros(32).take()).add_bytes(Bytes(kSize));
   builder.add_sample(0, testing::ping(order, {1, 100, 0}));
   seeds.add("perf_pipe", builder.build_stream());
+}
+
+/// Events at the limits of the largest page, and CPUs at those of a trace.dat, after one event.
+void add_limits(Seeds& seeds) {
+  // What cpu_streams draws: the page's format, the budget, the place of the pages; then for each
+  // event its CPU, how its time goes on and how far, and its size.
+  constexpr std::uint8_t kLittle = 0;
+  for (const char commit : {'\0', '\1'}) {
+    const std::string begin = {'\0', commit, '\0', '\0', '\0', '\0', '\4', '\1', '\1'};
+    for (char size = 0; size < 8; ++size) {
+      seeds.add_text("cpu_streams", kLittle, begin + std::string({'\0', '\4', '\1', '\xfa', size}));
+    }
+    for (const char cpu : {'\xfa', '\xfb', '\xfc'}) {
+      seeds.add_text("cpu_streams", kLittle, begin + std::string({cpu, '\4', '\1', '\1'}));
+    }
+  }
 }
 
 /// For targets that draw from their input whatever it is.
@@ -331,7 +523,13 @@ void make_seeds(const fs::path& golden, const fs::path& out) {
       add_recording(seeds, builder.build_stream(), true);
     }
     add_recording(seeds, testing::full_recording(order), false);
-    for (const std::uint8_t choices : {0, 1, 2, 4, 5}) add_folder(seeds, order, choices);
+    for (const auto& builder : rare_recordings(order)) {
+      add_unusual(seeds, builder.build(), false);
+      add_unusual(seeds, builder.build_stream(), true);
+    }
+    for (const auto& file : rare_files(order)) add_unusual(seeds, file, false);
+    for (const auto& stream : cut_samples(order)) add_unusual(seeds, stream, true);
+    add_folders(seeds, order);
     add_auxtrace(seeds, order);
     auto tracing = testing::kernel(order);
     seeds.add("tracing_data", testing::encode_tracing_data(tracing, order));
@@ -342,6 +540,7 @@ void make_seeds(const fs::path& golden, const fs::path& out) {
   }
   add_golden(seeds, golden);
   add_texts(seeds);
+  add_limits(seeds);
   for (const auto* target : {"convert", "cpu_streams", "aux_ring"}) add_noise(seeds, target);
 }
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstddef>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -15,12 +16,15 @@
 
 namespace perf2dat::fuzz {
 
-/// A folder in memory, for what a target writes. It goes with the process, unless that is killed.
+/// A folder in memory, or in $TMPDIR where that is set, for what a target writes. It goes with the
+/// process, unless that is killed: whoever runs many sets $TMPDIR and removes that.
 class OutputFolder {
  public:
   OutputFolder() {
-    std::string name = "/dev/shm/tracebridge-fuzz.XXXXXX";
-    expect(::mkdtemp(name.data()) != nullptr, "there is room in /dev/shm");
+    const char* const parent = std::getenv("TMPDIR");
+    std::string name = parent == nullptr || *parent == '\0' ? "/dev/shm" : parent;
+    name += "/tracebridge-fuzz.XXXXXX";
+    expect(::mkdtemp(name.data()) != nullptr, name + " can be made");
     path_ = name;
   }
   OutputFolder(const OutputFolder&) = delete;

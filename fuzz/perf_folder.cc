@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The input is a folder of perf record --threads: after a byte of choices, its files, each with a
 // size of two bytes before it. The header's file comes first, then data.0, data.1 and so on. They
-// are read or refused, with event formats from elsewhere or without.
+// are read or refused, with event formats from elsewhere or without, and so they are converted.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,11 +10,11 @@
 #include <string>
 #include <system_error>
 
+#include "any_conversion.h"
 #include "memory_watch.h"
 #include "output_folder.h"
 #include "property.h"
 #include "read_recording.h"
-#include "testing/recordings.h"
 
 namespace perf2dat::fuzz {
 namespace {
@@ -28,27 +28,12 @@ void write(const fs::path& path, std::span<const std::byte> bytes) {
   expect(static_cast<bool>(file.flush()), "there is room for the folder");
 }
 
-/// A tree like tracefs with one event. The folder keeps it.
-std::string make_tracing_dir(const OutputFolder& folder) {
-  const auto tracing = testing::kernel(ByteOrder::kLittle);
-  const fs::path events = folder.path("tracing/events");
-  fs::create_directories(events / "test" / "ping");
-  const auto write_text = [&](const fs::path& name, const std::string& text) {
-    write(events / name, std::as_bytes(std::span(text)));
-  };
-  write_text("header_page", tracing.header_page);
-  write_text("header_event", tracing.header_event);
-  write_text("test/ping/format", tracing.systems.back().formats.front());
-  return folder.path("tracing");
-}
-
 }  // namespace
 }  // namespace perf2dat::fuzz
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace perf2dat::fuzz;  // NOLINT(google-build-using-namespace)
   static OutputFolder folder;
-  static std::string tracing_dir = make_tracing_dir(folder);
   Draw draw(bytes_of(data, size));
   const auto choices = draw.byte();
   const std::filesystem::path path = folder.path("recording");
@@ -65,13 +50,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     write(path / (i == 0 ? "data" : fmt::format("data.{}", number++)), content);
   }
 
+  const std::string formats = (choices & 1U) != 0 ? tracing_dir() : "";
+
   const MemoryWatch watch;  // counts from here on
-  const ReadResult result =
-      read_recording(path.string(), largest, (choices & 1U) != 0 ? tracing_dir : "");
+  const ReadResult result = read_recording(path.string(), largest, formats);
   expect(MemoryWatch::peak() <= memory_for(bytes_of(data, size)),
          "memory is bounded by the input's size");
-  if (!result.error) return 0;
-  expect(result.error->kind == perf2dat::Error::Kind::kInput, result.error->message);
-  expect(offsets_are_inside(result.error->message, largest), result.error->message);
+  if (result.error) {
+    expect(result.error->kind == perf2dat::Error::Kind::kInput, result.error->message);
+    expect(offsets_are_inside(result.error->message, largest), result.error->message);
+  }
+  expect_conversion(path.string(), bytes_of(data, size), largest);
   return 0;
 }

@@ -29,7 +29,7 @@ ReadResult read_recording(const std::string& path, std::uint64_t size,
                           const std::string& tracing_dir = {});
 
 /// Bytes that reading an input may take: a few chunks of it, tables of what it describes, and where
-/// it has a frame of zstd, the largest window, which perf's highest level asks for.
+/// it has a frame of zstd, the largest window that a frame may ask for.
 std::size_t memory_for(std::span<const std::byte> input);
 
 /// A few bytes of zstd can become millions of records; a fuzzer has better things to do.

@@ -3,7 +3,10 @@
 // read again as the same: as perf's block, and as the sections of a trace.dat.
 #include "perfdata/tracing_data.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <map>
 
 #include "model/event_format.h"
 #include "property.h"
@@ -27,14 +30,38 @@ bool same(const TracingData& a, const TracingData& b) {
                     same_system);
 }
 
-std::vector<std::byte> formats_section(const TracingData& tracing) {
-  ByteWriter out(tracing.order);
-  out.u32(static_cast<std::uint32_t>(tracing.systems.size()));
-  for (const auto& system : tracing.systems) {
-    out.c_string(system.name).u32(static_cast<std::uint32_t>(system.formats.size()));
-    for (const auto& text : system.formats) out.u64(text.size()).text(text);
-  }
-  return out.take();
+void write_formats(ByteWriter& out, const std::vector<std::string>& formats) {
+  out.u32(static_cast<std::uint32_t>(formats.size()));
+  for (const auto& text : formats) out.u64(text.size()).text(text);
+}
+
+/// What trace-cmd.dat.v7(5) says of the sections.
+std::map<tracedat::SectionId, std::vector<std::byte>> sections_of(const TracingData& tracing) {
+  using tracedat::SectionId;
+  const auto section = [&](const auto& write) {
+    ByteWriter out(tracing.order);
+    write(out);
+    return out.take();
+  };
+  const auto text_section = [&](const std::string& text) {
+    return section(
+        [&](ByteWriter& out) { out.u32(static_cast<std::uint32_t>(text.size())).text(text); });
+  };
+  return {
+      {SectionId::kHeaderInfo, section([&](ByteWriter& out) {
+         out.c_string("header_page").u64(tracing.header_page.size()).text(tracing.header_page);
+         out.c_string("header_event").u64(tracing.header_event.size()).text(tracing.header_event);
+       })},
+      {SectionId::kFtraceFormats,
+       section([&](ByteWriter& out) { write_formats(out, tracing.ftrace_formats); })},
+      {SectionId::kEventFormats, section([&](ByteWriter& out) {
+         out.u32(static_cast<std::uint32_t>(tracing.systems.size()));
+         for (const auto& system : tracing.systems) {
+           write_formats(out.c_string(system.name), system.formats);
+         }
+       })},
+      {SectionId::kKallsyms, text_section(tracing.kallsyms)},
+      {SectionId::kPrintk, text_section(tracing.printk)}};
 }
 
 void survives_trace_dat(const TracingData& tracing) {
@@ -54,9 +81,10 @@ void survives_trace_dat(const TracingData& tracing) {
   const auto file = tracedat::encode_metadata(metadata, format, {}, 0);
   const auto contents = tracedat::read_contents(testing::reader_of(file), file.size());
   fuzz::expect(contents.has_value(), contents ? "" : contents.error().message);
-  fuzz::expect(
-      contents->sections.at(tracedat::SectionId::kEventFormats) == formats_section(tracing),
-      "the formats are in the trace.dat");
+  for (const auto& [id, content] : sections_of(tracing)) {
+    fuzz::expect(contents->sections.at(id) == content,
+                 fmt::format("section {} of the trace.dat is whole", static_cast<unsigned>(id)));
+  }
   fuzz::expect(contents->format.commit_size == format.commit_size, "commit's size is kept");
 }
 

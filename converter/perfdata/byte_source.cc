@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <system_error>
 
+#include "base/fuzzing.h"
+
 namespace perf2dat::perfdata {
 
 Expected<std::size_t> FileSource::read(std::span<std::byte> into) {
@@ -54,7 +56,7 @@ Expected<std::size_t> PipeSource::read(std::span<std::byte> into) {
 }
 
 Expected<std::uint64_t> PipeSource::skip(std::uint64_t size) {
-  std::array<std::byte, 65536> buffer{};
+  std::array<std::byte, size_or_when_fuzzing(65536, 1024)> buffer{};
   std::uint64_t done = 0;
   while (done < size) {
     const auto wanted =

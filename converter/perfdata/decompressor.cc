@@ -11,6 +11,7 @@ void Decompressor::Free::operator()(ZSTD_DCtx_s* context) const { ZSTD_freeDCtx(
 
 Decompressor::Decompressor() : context_(ZSTD_createDCtx()) {
   if (!context_) throw std::bad_alloc();
+  ZSTD_DCtx_setParameter(context_.get(), ZSTD_d_windowLogMax, kLargestWindowLog);
 }
 
 void Decompressor::feed(std::span<const std::byte> compressed) { input_ = compressed; }

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "base/error.h"
+#include "base/fuzzing.h"
 
 struct ZSTD_DCtx_s;
 
@@ -14,6 +15,10 @@ namespace perf2dat::perfdata {
 
 class Decompressor {
  public:
+  /// The largest window that a frame may ask for, 128 MiB, as a power of two. perf's levels need
+  /// 8 MiB at most.
+  static constexpr int kLargestWindowLog = size_or_when_fuzzing(27, 23);
+
   Decompressor();
 
   /// What comes next in the stream. The bytes must stay until `read()` has returned fewer bytes

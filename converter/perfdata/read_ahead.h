@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/fuzzing.h"
 #include "perfdata/byte_source.h"
 
 namespace perf2dat::perfdata {
@@ -23,13 +24,8 @@ namespace perf2dat::perfdata {
 /// read without a thread.
 class ReadAhead {
  public:
-#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-  // A fuzzer's inputs are small, and what goes on where a chunk ends is to be seen in them.
-  static constexpr std::size_t kChunk = 16U << 10U;
-#else
   // Waking the thread is dear, so a chunk is large; smaller ones took more time than they saved.
-  static constexpr std::size_t kChunk = 1U << 20U;
-#endif
+  static constexpr auto kChunk = size_or_when_fuzzing<std::size_t>(1U << 20U, 4U << 10U);
   /// Bytes before a chunk that its user may write to, for what was left of the chunk before it.
   static constexpr std::size_t kHeadroom = 64U << 10U;
 

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 
+#include "base/fuzzing.h"
+
 namespace perf2dat::perfdata {
 namespace {
 
 // Of what comes out of compressed records: small enough for the processor's cache.
-constexpr std::size_t kInnerSize = 256U << 10U;
+constexpr auto kInnerSize = size_or_when_fuzzing<std::size_t>(256U << 10U, 128U << 10U);
 static_assert(kInnerSize >= 2 * kLargestRecord);
 static_assert(ReadAhead::kHeadroom >= kLargestRecord);
 
