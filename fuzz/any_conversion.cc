@@ -61,8 +61,8 @@ bool may_be(const Error& error, const Options& options) {
 }  // namespace
 
 const std::string& tracing_dir() {
-  static const OutputFolder folder;
-  static const std::string path = [] {
+  static OutputFolder folder;
+  static std::string path = [] {
     const auto tracing = testing::kernel(ByteOrder::kLittle);
     const fs::path events = folder.path("tracing/events");
     write_text(events / "header_page", tracing.header_page);
@@ -75,7 +75,7 @@ const std::string& tracing_dir() {
 
 void expect_conversion(const std::string& path, std::span<const std::byte> input,
                        std::uint64_t largest) {
-  static const OutputFolder folder;
+  static OutputFolder folder;
   Options options = choose_options(input);
   options.input = path;
   options.output = folder.path("out.dat");

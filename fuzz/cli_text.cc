@@ -2,6 +2,7 @@
 // The input is text that a user or a kernel gives, after a byte that tells which: names of tasks,
 // windows of time, formats of events and data of one, or a tree like tracefs. What is accepted says
 // the same when it is written and read again, and the rest is an error.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/file.h"
 #include "convert/tracepoint_fields.h"
 #include "model/comm_table.h"
 #include "model/event_format.h"
@@ -185,16 +187,19 @@ Tree draw_tree(Draw& draw) {
   return tree;
 }
 
-void write_tree(const std::filesystem::path& path, const Tree& tree) {
+/// Returns the other end of the pipe: who opens it then waits for more of it, for ever.
+FileDescriptor write_tree(const std::filesystem::path& path, const Tree& tree) {
   std::error_code ignored;
   std::filesystem::remove_all(path, ignored);
   for (const auto& [name, text] : tree.texts) {
     std::filesystem::create_directories((path / name).parent_path());
     std::ofstream(path / name, std::ios::binary) << text;
   }
-  if (tree.fifo.empty()) return;
+  if (tree.fifo.empty()) return {};
   std::filesystem::create_directories((path / tree.fifo).parent_path());
-  expect(::mkfifo((path / tree.fifo).c_str(), 0600) == 0, "a pipe can be made");
+  const std::string fifo = path / tree.fifo;
+  expect(::mkfifo(fifo.c_str(), 0600) == 0, "a pipe can be made");
+  return FileDescriptor(::open(fifo.c_str(), O_RDWR | O_CLOEXEC));
 }
 
 void tracing_dir(Draw& draw) {
@@ -202,7 +207,7 @@ void tracing_dir(Draw& draw) {
   const std::string path = folder.path("tracing");
   const auto order = draw.flag() ? ByteOrder::kBig : ByteOrder::kLittle;
   const Tree drawn = draw_tree(draw);
-  write_tree(path, drawn);
+  const FileDescriptor end_of_pipe = write_tree(path, drawn);
   // Only a regular file is read: a pipe is as if it were not there.
   const auto& tree = drawn.texts;
   const auto read = perfdata::read_tracing_dir(path, order);

@@ -213,7 +213,7 @@ std::vector<PerfDataBuilder> recordings(ByteOrder order) {
 }
 
 /// A recording of one event, with a sample of each of its ids.
-PerfDataBuilder pings(ByteOrder order, std::vector<std::uint64_t> ids) {
+PerfDataBuilder pings(ByteOrder order, const std::vector<std::uint64_t>& ids) {
   PerfDataBuilder builder(order);
   builder.set_tracing(cut(testing::kernel(order)));
   builder.add_attr(testing::tracepoint(testing::kPing, ids, "test:ping"));
@@ -480,13 +480,18 @@ void add_folders(Seeds& seeds, ByteOrder order) {
   }
 }
 
-/// A stream with the data of tracing hardware, more than is read at once.
+/// Streams with the data of tracing hardware, more than is read at once, behind records of so many
+/// bytes: a source that is large is read by a thread.
 void add_auxtrace(Seeds& seeds, ByteOrder order) {
-  constexpr std::size_t kSize = 17'000;
-  auto builder = testing::ping_recording(order);
-  builder.add_record(71, 0, ByteWriter(order).u64(kSize).zeros(32).take()).add_bytes(Bytes(kSize));
-  builder.add_sample(0, testing::ping(order, {1, 100, 0}));
-  seeds.add("perf_pipe", builder.build_stream());
+  for (const std::size_t before : {0, 1, 3}) {
+    constexpr std::size_t kSize = 6'000;
+    auto builder = testing::ping_recording(order);
+    for (std::size_t i = 0; i < before; ++i) builder.add_record(10, 0, Bytes(4000));
+    builder.add_record(71, 0, ByteWriter(order).u64(kSize).zeros(32).take());
+    builder.add_bytes(Bytes(kSize)).add_sample(0, testing::ping(order, {1, 100, 0}));
+    seeds.add("perf_pipe", builder.build_stream());
+    seeds.add("perf_file", builder.build());
+  }
 }
 
 /// Events at the limits of the largest page, and CPUs at those of a trace.dat, after one event.
@@ -505,6 +510,24 @@ void add_limits(Seeds& seeds) {
   }
 }
 
+/// Each event has the whole file as its ids. Together these would be far more than that.
+void add_shared_ids(Seeds& seeds, ByteOrder order) {
+  constexpr std::size_t kAttrSize = 64;
+  constexpr std::size_t kTableAt = 24;  // in the header: the offset of the table of events
+  PerfDataBuilder builder(order);
+  auto attr = testing::tracepoint(testing::kPing, {});
+  attr.size = kAttrSize;
+  for (int i = 0; i < 400; ++i) builder.add_attr(attr);
+  Bytes file = builder.leave_out_event_names().build();
+  const auto table = load<std::uint64_t>(file.data() + kTableAt, order);
+  const auto size = load<std::uint64_t>(file.data() + kTableAt + 8, order);
+  for (auto at = table; at < table + size; at += kAttrSize + 16) {
+    store(file.data() + at + kAttrSize, std::uint64_t{0}, order);
+    store(file.data() + at + kAttrSize + 8, std::uint64_t{file.size() / 8 * 8}, order);
+  }
+  seeds.add("perf_file", file);
+}
+
 /// For targets that draw from their input whatever it is.
 void add_noise(Seeds& seeds, const std::string& target) {
   std::minstd_rand random(7);
@@ -518,6 +541,7 @@ void add_noise(Seeds& seeds, const std::string& target) {
 void make_seeds(const fs::path& golden, const fs::path& out) {
   Seeds seeds(out);
   for (const ByteOrder order : kOrders) {
+    add_shared_ids(seeds, order);
     for (const auto& builder : recordings(order)) {
       add_recording(seeds, builder.build(), false);
       add_recording(seeds, builder.build_stream(), true);

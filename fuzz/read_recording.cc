@@ -45,8 +45,14 @@ class Reader {
     P2D_ASSIGN(auto recording, perfdata::Recording::open(path_, {.tracing_dir = tracing_dir_,
                                                                  .output = "/dev/shm/spool"}));
     auto read = read_records(recording);
+    expect_place(recording);
     result_.warnings = recording.warnings();
     return read;
+  }
+
+  static void expect_place(const perfdata::Recording& recording) {
+    expect(recording.size() == 0 || recording.position() <= recording.size(),
+           "no more is read than there is");
   }
 
   Expected<void> read_records(perfdata::Recording& recording) {
@@ -60,8 +66,7 @@ class Reader {
       }
       ++result_.records;
       expect(record.offset < size_, "a record is inside the input");
-      expect(recording.size() == 0 || recording.position() <= recording.size(),
-             "no more is read than there is");
+      expect_place(recording);
       if (generation != recording.generation()) {
         P2D_TRY(describe(recording));
         generation = recording.generation();

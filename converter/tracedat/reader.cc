@@ -199,7 +199,8 @@ Expected<void> read_buffer_option(const std::vector<Section>& sections, Contents
   if (found == contents.options.end()) return check_error("there is no BUFFER option");
   ByteReader reader(found->second, contents.format.order);
   const std::uint64_t section_offset = reader.u64();
-  contents.buffer_name = reader.c_string();
+  // Those of a named buffer are shown as of another instance, beside a file without any.
+  if (!reader.c_string().empty()) return check_error("the buffer of the events has a name");
   contents.clock = reader.c_string();
   const std::uint32_t page_size = reader.u32();
   const std::uint32_t cpus = reader.u32();

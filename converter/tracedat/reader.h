@@ -29,7 +29,6 @@ struct Contents {
   std::map<SectionId, std::vector<std::byte>> sections;  ///< without the events
   std::map<SectionId, std::string> descriptions;
   std::map<OptionId, std::vector<std::byte>> options;
-  std::string buffer_name;
   std::string clock;
   std::vector<CpuRange> ranges;
 

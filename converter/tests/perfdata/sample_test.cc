@@ -31,7 +31,6 @@ using perf2dat::testing::SampleSpec;
 using perf2dat::testing::TrailerSpec;
 using perf2dat::testing::value_of;
 using ::testing::AllOf;
-using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 

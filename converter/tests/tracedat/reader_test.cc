@@ -185,7 +185,6 @@ TEST_P(Reader, FindsWhatTheWriterWrote) {
   EXPECT_EQ(contents.format.page_size, 4096U);
   EXPECT_EQ(contents.format.commit_size, 8U);
   EXPECT_EQ(contents.long_size, 4U);
-  EXPECT_EQ(contents.buffer_name, "");
   EXPECT_EQ(contents.clock, "mono");
   EXPECT_EQ(contents.text_option(OptionId::kTraceClock), "[mono]");
   EXPECT_EQ(contents.text_option(OptionId::kUname), "Linux host");
@@ -444,6 +443,14 @@ TEST_P(Reader, ReportsAMissingBuffer) {
   File file(GetParam());
   file.put(file.option(OptionId::kBuffer), std::uint16_t{99});
   EXPECT_EQ(file.damage(), "there is no BUFFER option");
+}
+
+// trace-cmd shows such events as those of another instance.
+TEST_P(Reader, ReportsABufferWithAName) {
+  File file(GetParam());
+  // In front of the name's end is the offset, behind it "mono", of which it takes a part.
+  file.put(file.option(OptionId::kBuffer) + 6 + 8, std::uint8_t{'n'});
+  EXPECT_EQ(file.damage(), "the buffer of the events has a name");
 }
 
 TEST_P(Reader, ReportsAnotherPageSizeInBuffer) {
