@@ -340,6 +340,28 @@ std::vector<Bytes> cut_samples(ByteOrder order) {
   return streams;
 }
 
+/// What the reader refuses of a trace.dat: pages of a few bytes, and a section so large that the
+/// next one would be itself.
+void add_refused_outputs(Seeds& seeds, const Bytes& file, const tracedat::Contents& contents) {
+  const ByteOrder order = contents.format.order;
+  constexpr std::size_t kPageSizeAt = 14;  // behind magic, version, byte order and size of a long
+  const Bytes in_buffer =
+      ByteWriter(order).c_string(contents.clock).u32(contents.format.page_size).take();
+  for (const std::uint32_t page_size : {8U, 16U}) {
+    Bytes small = file;
+    const auto found = std::search(small.begin(), small.end(), in_buffer.begin(), in_buffer.end());
+    if (found == small.end()) throw std::runtime_error("an output has no BUFFER");
+    store(small.data() + kPageSizeAt, page_size, order);
+    store(&*found + contents.clock.size() + 1, page_size, order);
+    seeds.add("trace_dat", small);
+  }
+  constexpr std::uint16_t kUnknown = 99;
+  ByteWriter with_section(order);
+  with_section.bytes(file).u16(kUnknown).u16(0).u32(0).u64(
+      0 - std::uint64_t{tracedat::kSectionHeaderSize});
+  seeds.add("trace_dat", with_section.take());
+}
+
 /// A trace.dat and what it consists of.
 void add_output(Seeds& seeds, const Bytes& recording) {
   static InputInMemory input;
@@ -361,6 +383,22 @@ void add_output(Seeds& seeds, const Bytes& recording) {
     auto page = std::span(file).subspan(range.offset, format.page_size);
     while (!page.empty() && page.back() == std::byte{0}) page = page.first(page.size() - 1);
     seeds.add("ring_page", kind, page);
+  }
+  if (file.size() < 20'000) add_refused_outputs(seeds, file, *contents);
+}
+
+/// A page with one event, whose last two bytes begin another.
+void add_page_that_ends_in_a_word(Seeds& seeds) {
+  constexpr std::size_t kPageSize = 4096;
+  constexpr std::size_t kHeader = 16;
+  constexpr std::size_t kEvent = kPageSize - kHeader - 4;
+  constexpr std::uint32_t kLargestShort = 28;
+  for (const ByteOrder order : kOrders) {
+    ByteWriter page(order);
+    page.u64(1000).u64(kEvent + 2);
+    page.u32(0).u32(kEvent - 4).zeros(kEvent - 8);
+    page.u32(order == ByteOrder::kLittle ? kLargestShort : kLargestShort << 27U);
+    seeds.add("ring_page", order == ByteOrder::kBig ? 1 : 0, page.data());
   }
 }
 
@@ -562,6 +600,7 @@ void make_seeds(const fs::path& golden, const fs::path& out) {
     tracing.printk = "0xffffffff82000000 : \"a text\"\n";
     seeds.add("tracing_data", testing::encode_tracing_data(tracing, order));
   }
+  add_page_that_ends_in_a_word(seeds);
   add_golden(seeds, golden);
   add_texts(seeds);
   add_limits(seeds);
