@@ -28,11 +28,12 @@ std::string_view trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
 }
 
+/// The parts between separators that are not blank.
 std::vector<std::string_view> split(std::string_view text, std::string_view separators) {
   std::vector<std::string_view> parts;
   while (!text.empty()) {
     const auto part = text.substr(0, text.find_first_of(separators));
-    parts.push_back(part);
+    if (!trim(part).empty()) parts.push_back(part);
     text.remove_prefix(std::min(text.size(), part.size() + 1));
   }
   return parts;
@@ -146,7 +147,6 @@ Expected<TimeWindows> TimeWindows::parse(std::string_view text, std::optional<Ti
     return wrong(text, "windows like 10%/2 and 0%-10% do not mix, and 10% stands alone");
   }
   for (const auto part : split(text, percents ? "," : kSpace)) {
-    if (trim(part).empty()) continue;
     const auto window = percents ? parse_part(trim(part), *recorded) : parse_window(part);
     if (!window) return wrong(text, "no windows like START,STOP or 10%/2 or 0%-10%");
     windows.windows_.push_back({window->first, window->second});

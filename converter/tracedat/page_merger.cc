@@ -6,13 +6,15 @@
 #include <queue>
 #include <utility>
 
+#include "base/fuzzing.h"
+
 namespace perf2dat::tracedat {
 namespace {
 
 constexpr std::size_t kWriteSize = 256U << 10U;
 
 // All runs' buffers together, and the least that one gets.
-constexpr std::size_t kRunBuffers = 8U << 20U;
+constexpr auto kRunBuffers = size_or_when_fuzzing<std::size_t>(8U << 20U, 16U << 10U);
 constexpr std::size_t kSmallestRunBuffer = 4U << 10U;
 constexpr std::size_t kLargestRunBuffer = 64U << 10U;
 

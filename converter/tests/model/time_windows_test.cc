@@ -203,6 +203,21 @@ TEST(TimeWindowsTest, OfOnePercentageAreTheFirstOfThem) {
   expect_window(windows("100%"), kRecorded.first, kRecorded.last);
 }
 
+TEST(TimeWindowsTest, ThatAreBlankSayNothing) {
+  for (const std::string_view text : {"10%,", "10%, ", ",10%", " ,\t,10% , ,", "  10%,  "}) {
+    expect_window(windows(text), kRecorded.first, kRecorded.first + kSecond / 10 - 1);
+  }
+  for (const std::string_view text : {"0%-10%,,", ",10%/1", " , 10%/1, "}) {
+    expect_window(windows(text), kRecorded.first, kRecorded.first + kSecond / 10 - 1);
+  }
+  for (const std::string_view text : {"%,", ",%", " , % ,"}) {
+    EXPECT_THAT(error(text), HasSubstr("no windows like"));
+  }
+  for (const std::string_view text : {"10%,,20%", ",10%,10%/2"}) {
+    EXPECT_THAT(error(text), HasSubstr("do not mix"));
+  }
+}
+
 TEST(TimeWindowsTest, OfPercentsOfASingleMomentContainIt) {
   for (const std::string_view text : {"10%", "10%/1", "0%-100%"}) {
     EXPECT_TRUE(windows(text, TimeSpan{7, 7}).contains(7));
