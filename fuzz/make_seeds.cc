@@ -521,14 +521,17 @@ void add_folders(Seeds& seeds, ByteOrder order) {
 /// Streams with the data of tracing hardware, more than is read at once, behind records of so many
 /// bytes: a source that is large is read by a thread.
 void add_auxtrace(Seeds& seeds, ByteOrder order) {
+  constexpr std::size_t kSize = 6'000;
   for (const std::size_t before : {0, 1, 3}) {
-    constexpr std::size_t kSize = 6'000;
-    auto builder = testing::ping_recording(order);
-    for (std::size_t i = 0; i < before; ++i) builder.add_record(10, 0, Bytes(4000));
-    builder.add_record(71, 0, ByteWriter(order).u64(kSize).zeros(32).take());
-    builder.add_bytes(Bytes(kSize)).add_sample(0, testing::ping(order, {1, 100, 0}));
-    seeds.add("perf_pipe", builder.build_stream());
-    seeds.add("perf_file", builder.build());
+    // One says that it has more, which is behind a file's data.
+    for (const std::size_t told : {kSize, kSize + 500}) {
+      auto builder = testing::ping_recording(order);
+      for (std::size_t i = 0; i < before; ++i) builder.add_record(10, 0, Bytes(4000));
+      builder.add_record(71, 0, ByteWriter(order).u64(told).zeros(32).take());
+      builder.add_bytes(Bytes(kSize)).add_sample(0, testing::ping(order, {1, 100, 0}));
+      seeds.add("perf_pipe", builder.build_stream());
+      seeds.add("perf_file", builder.build());
+    }
   }
 }
 
