@@ -340,20 +340,28 @@ std::vector<Bytes> cut_samples(ByteOrder order) {
   return streams;
 }
 
-/// What the reader refuses of a trace.dat: pages of a few bytes, and a section so large that the
-/// next one would be itself.
+/// What the reader refuses of a trace.dat: pages of a few bytes, a CPU that is there twice, and a
+/// section so large that the next one would be itself.
 void add_refused_outputs(Seeds& seeds, const Bytes& file, const tracedat::Contents& contents) {
   const ByteOrder order = contents.format.order;
   constexpr std::size_t kPageSizeAt = 14;  // behind magic, version, byte order and size of a long
   const Bytes in_buffer =
       ByteWriter(order).c_string(contents.clock).u32(contents.format.page_size).take();
+  const auto found = std::search(file.begin(), file.end(), in_buffer.begin(), in_buffer.end());
+  if (found == file.end()) throw std::runtime_error("an output has no BUFFER");
+  const auto in_buffer_at =
+      static_cast<std::size_t>(found - file.begin()) + contents.clock.size() + 1;
   for (const std::uint32_t page_size : {8U, 16U}) {
     Bytes small = file;
-    const auto found = std::search(small.begin(), small.end(), in_buffer.begin(), in_buffer.end());
-    if (found == small.end()) throw std::runtime_error("an output has no BUFFER");
     store(small.data() + kPageSizeAt, page_size, order);
-    store(&*found + contents.clock.size() + 1, page_size, order);
+    store(small.data() + in_buffer_at, page_size, order);
     seeds.add("trace_dat", small);
+  }
+  if (contents.ranges.size() > 1) {
+    Bytes twice = file;
+    constexpr std::size_t kSecondAt = 4 + 4 + 20;  // behind the page size, the number, one CPU
+    store(twice.data() + in_buffer_at + kSecondAt, contents.ranges.front().cpu, order);
+    seeds.add("trace_dat", twice);
   }
   constexpr std::uint16_t kUnknown = 99;
   ByteWriter with_section(order);
@@ -460,6 +468,9 @@ void add_texts(Seeds& seeds) {
        {"1.5,2.75", ",3", "5,", "1,2 3,4", "10%/2,10%/3", "0%-10%,30%-40%", "10%", "33.3%/1"}) {
     seeds.add_text("cli_text", 1, fmt::format("\x01{}{}{}", span, probes, text));
   }
+  // All times that there are.
+  const std::string whole_span = std::string(8, '\0') + std::string(8, '\xff');
+  seeds.add_text("cli_text", 1, fmt::format("\x01{}{}0%-100%", whole_span, probes));
   seeds.add_text("cli_text", 2, "\x03" + probes);
   for (const ByteOrder order : kOrders) {
     const auto tracing = testing::kernel(order);
