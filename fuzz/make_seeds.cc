@@ -340,8 +340,8 @@ std::vector<Bytes> cut_samples(ByteOrder order) {
   return streams;
 }
 
-/// What the reader refuses of a trace.dat: pages of a few bytes, a CPU that is there twice, and a
-/// section so large that the next one would be itself.
+/// What the reader refuses of a trace.dat: pages of a few bytes, pages at no multiple of their
+/// size, a CPU that is there twice, and a section so large that the next one would be itself.
 void add_refused_outputs(Seeds& seeds, const Bytes& file, const tracedat::Contents& contents) {
   const ByteOrder order = contents.format.order;
   constexpr std::size_t kPageSizeAt = 14;  // behind magic, version, byte order and size of a long
@@ -357,9 +357,19 @@ void add_refused_outputs(Seeds& seeds, const Bytes& file, const tracedat::Conten
     store(small.data() + in_buffer_at, page_size, order);
     seeds.add("trace_dat", small);
   }
+  constexpr std::size_t kCpusAt = 4 + 4;  // behind the page size and the number of CPUs
+  if (const auto& first = contents.ranges.front(); first.size > 0) {
+    // In front of the first pages is nothing but zeros up to their multiple.
+    constexpr std::uint64_t kEarlier = 8;
+    Bytes misplaced = file;
+    const auto pages = misplaced.begin() + static_cast<std::ptrdiff_t>(first.offset);
+    std::rotate(pages - kEarlier, pages, pages + static_cast<std::ptrdiff_t>(first.size));
+    store(misplaced.data() + in_buffer_at + kCpusAt + 4, first.offset - kEarlier, order);
+    seeds.add("trace_dat", misplaced);
+  }
   if (contents.ranges.size() > 1) {
     Bytes twice = file;
-    constexpr std::size_t kSecondAt = 4 + 4 + 20;  // behind the page size, the number, one CPU
+    constexpr std::size_t kSecondAt = kCpusAt + 20;  // behind one CPU
     store(twice.data() + in_buffer_at + kSecondAt, contents.ranges.front().cpu, order);
     seeds.add("trace_dat", twice);
   }
