@@ -20,9 +20,10 @@ class InputInMemory {
 
   /// The path of a file of these bytes, until the next call.
   const std::string& path_of(std::span<const std::byte> bytes) const {
-    const bool written =
-        ::ftruncate(fd_.get(), 0) == 0 &&
-        ::pwrite(fd_.get(), bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size());
+    // Cut only afterwards: the pages of the last input serve again.
+    const auto size = static_cast<ssize_t>(bytes.size());
+    const bool written = ::pwrite(fd_.get(), bytes.data(), bytes.size(), 0) == size &&
+                         ::ftruncate(fd_.get(), size) == 0;
     expect(written, "the file in memory takes the input");
     return path_;
   }

@@ -9,8 +9,8 @@ namespace perf2dat::perfdata {
 namespace {
 
 // Of what comes out of compressed records: small enough for the processor's cache.
-constexpr auto kInnerSize = size_or_when_fuzzing<std::size_t>(256U << 10U, 128U << 10U);
-static_assert(kInnerSize >= 2 * kLargestRecord);
+constexpr auto kInnerSize = size_or_when_fuzzing<std::size_t>(256U << 10U, 64U << 10U);
+static_assert(kInnerSize >= kLargestRecord);
 static_assert(ReadAhead::kHeadroom >= kLargestRecord);
 
 /// perf compresses what the kernel wrote, and none of its own records that we know but this one. A

@@ -5,6 +5,8 @@
 #include <array>
 #include <bit>
 
+#include "base/fuzzing.h"
+
 namespace perf2dat::perfdata {
 namespace {
 
@@ -121,7 +123,7 @@ Expected<AttrFinder> AttrFinder::create(const std::vector<Attr>& attrs, ByteOrde
   finder.has_identifier_ = std::all_of(attrs.begin(), attrs.end(), [](const Attr& attr) {
     return (attr.sample_type & kSampleIdentifier) != 0;
   });
-  constexpr std::uint64_t kSmallIds = 1U << 16U;
+  constexpr auto kSmallIds = size_or_when_fuzzing<std::uint64_t>(1U << 16U, 1U << 8U);
   for (std::size_t i = 0; i < attrs.size(); ++i) {
     for (const std::uint64_t id : attrs[i].ids) {
       if (id >= kSmallIds) {
