@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -98,6 +99,24 @@ std::string proc_name(int fd) { return fmt::format("/proc/self/fd/{}", fd); }
 // O_TMPFILE is not known to every file system (NFS, old overlays).
 bool lacks_unnamed_files(int error) {
   return error == EOPNOTSUPP || error == EISDIR || error == ENOENT || error == EINVAL;
+}
+
+/// Whom the file at `path` is kept from, the new one is, too: where a group cannot be kept, or an
+/// access list tells who may read it, it is its owner's alone. Without a file there nothing is
+/// done.
+Expected<void> take_access_of(const std::string& path, int fd) {
+  constexpr auto kAccessList = "system.posix_acl_access";
+  struct stat old {};
+  struct stat mine {};
+  if (::stat(path.c_str(), &old) != 0) return {};
+  if (::fstat(fd, &mine) != 0) return output_error("cannot write it: {}", reason());
+  ::fremovexattr(fd, kAccessList);  // which the directory may have given it
+  const bool keeps_group =
+      mine.st_gid == old.st_gid || ::fchown(fd, static_cast<uid_t>(-1), old.st_gid) == 0;
+  const bool has_list = ::getxattr(path.c_str(), kAccessList, nullptr, 0) > 0;
+  const mode_t kept = keeps_group && !has_list ? 0777U : 0700U;
+  if (::fchmod(fd, old.st_mode & kept) != 0) return output_error("cannot write it: {}", reason());
+  return {};
 }
 
 Expected<FileDescriptor> open_with(const std::string& path, int flags) {
@@ -220,11 +239,14 @@ OutputFile::~OutputFile() {
 
 Expected<void> OutputFile::open_beside() {
   const auto directory = directory_of(path_);
-  fd_ = FileDescriptor(::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666));
+  // Who may read the file that it replaces is settled before others may open it.
+  struct stat ignored {};
+  const mode_t mode = ::stat(path_.c_str(), &ignored) == 0 ? 0600 : 0666;
+  fd_ = FileDescriptor(::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, mode));
   if (!fd_.valid() && lacks_unnamed_files(errno)) {
     temporary_ = temporary_name(path_);
     fd_ = FileDescriptor(
-        ::open(temporary_.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0666));
+        ::open(temporary_.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, mode));
     if (!fd_.valid()) temporary_.clear();
   }
   if (!fd_.valid()) return output_error("cannot write it: {}", reason());
@@ -305,10 +327,8 @@ Expected<void> OutputFile::publish() {
     if (errno == EEXIST) return exists_already();
     return output_error("cannot write it: {}", reason());
   }
+  P2D_TRY(take_access_of(path_, fd_.get()));
   if (temporary_.empty()) P2D_TRY(give_temporary_name());
-  // Whom the old file was kept from, the new one is, too.
-  struct stat old {};
-  if (::stat(path_.c_str(), &old) == 0) ::fchmod(fd_.get(), old.st_mode & 07777U);
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
     return output_error("cannot write it: {}", reason());
   }

@@ -87,12 +87,16 @@ class ScratchFile {
 class OutputFile {
  public:
   /// Fails when something is at `path` already, unless `overwrite`; what is not a regular file is
-  /// never replaced. A symbolic link stays, its target is replaced.
+  /// never replaced. A symbolic link stays, its target is replaced. The new file may be read by
+  /// nobody who could not read the old one.
   static Expected<OutputFile> create(const std::string& path, bool overwrite);
 
   OutputFile(OutputFile&&) noexcept = default;
   OutputFile& operator=(OutputFile&&) = delete;
   ~OutputFile();
+
+  /// Where it will be: the path, or what links there lead to.
+  const std::string& path() const { return path_; }
 
   Expected<void> write_at(std::uint64_t offset, std::span<const std::byte> bytes);
   /// Copies a range of another file to `offset`; the kernel may share the blocks.

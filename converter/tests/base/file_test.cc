@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <array>
@@ -22,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/byte_writer.h"
 #include "testing/expected.h"
 #include "testing/files.h"
 #include "testing/limits.h"
@@ -595,6 +597,95 @@ TEST_F(OutputFileTest, MayBeReadByWhomTheUmaskLets) {
     ASSERT_EQ(::stat(name.c_str(), &status), 0);
     EXPECT_EQ(status.st_mode & 0777U, 0640U);
   }
+}
+
+/// A file that is replaced, with few who may read it.
+class ReplacedFile : public OutputFileTest {
+ protected:
+  struct stat status() const {
+    struct stat status {};
+    EXPECT_EQ(::stat(path("out").c_str(), &status), 0);
+    return status;
+  }
+  mode_t mode() const { return status().st_mode & 07777U; }
+  void write_old(mode_t mode) const {
+    fs::remove(path("out"));
+    write("out", "old");
+    EXPECT_EQ(::chmod(path("out").c_str(), mode), 0);
+  }
+  /// To one that this process is not in; false: that takes privileges.
+  bool give_to_a_group() const {
+    return ::chown(path("out").c_str(), static_cast<uid_t>(-1), kGroup) == 0;
+  }
+
+  static constexpr gid_t kGroup = 12345;
+};
+
+TEST_F(ReplacedFile, MayBeReadByWhomTheOldOneLet) {
+  const mode_t before = ::umask(0);
+  for (const mode_t mode : {0600U, 0640U, 0604U, 0666U, 0755U, 06755U}) {
+    write_old(mode);
+    publish("out", "new", true);
+    EXPECT_EQ(this->mode(), mode & 0777U);
+    write_old(mode);
+    RUN_WITH_OR_SKIP({kNoUnnamedFiles}, [&] { publish("out", "new", true); });
+    EXPECT_EQ(this->mode(), mode & 0777U);
+  }
+  ::umask(before);
+}
+
+TEST_F(ReplacedFile, IsKeptFromOthersWhileItIsWritten) {
+  const mode_t before = ::umask(0);
+  write_old(0600);
+  RUN_WITH_OR_SKIP({kNoUnnamedFiles}, [&] {
+    const OutputFile file = create("out", true);
+    for (const auto& [name, text] : entries()) {
+      EXPECT_EQ(fs::status(path(name)).permissions(), static_cast<fs::perms>(0600)) << name;
+    }
+  });
+  ::umask(before);
+}
+
+TEST_F(ReplacedFile, KeepsItsGroup) {
+  write_old(0640);
+  if (!give_to_a_group()) GTEST_SKIP() << "only a privileged user may give a file away";
+  publish("out", "new", true);
+  EXPECT_EQ(status().st_gid, kGroup);
+  EXPECT_EQ(mode(), 0640U);
+}
+
+TEST_F(ReplacedFile, IsItsOwnersAloneWhereItsGroupCannotBeKept) {
+  write_old(0644);
+  if (!give_to_a_group()) GTEST_SKIP() << "only a privileged user may give a file away";
+  RUN_WITH_OR_SKIP({{SYS_fchown, EPERM}}, [&] { publish("out", "new", true); });
+  EXPECT_NE(status().st_gid, kGroup);
+  EXPECT_EQ(mode(), 0600U);
+}
+
+// There the bits of the group are the most that anyone on the list may do.
+TEST_F(ReplacedFile, IsItsOwnersAloneWhereAListTellsWhoMayReadIt) {
+  write_old(0600);
+  ByteWriter list(ByteOrder::kLittle);
+  list.u32(2);  // the version; then tags, permissions and ids
+  list.u16(1).u16(6).u32(~0U).u16(2).u16(6).u32(1234).u16(4).u16(0).u32(~0U);
+  list.u16(0x10).u16(6).u32(~0U).u16(0x20).u16(0).u32(~0U);
+  const auto& bytes = list.data();
+  if (::setxattr(path("out").c_str(), "system.posix_acl_access", bytes.data(), bytes.size(), 0) !=
+      0) {
+    GTEST_SKIP() << "the file system has no access lists";
+  }
+  EXPECT_EQ(mode(), 0660U);
+  publish("out", "new", true);
+  EXPECT_EQ(mode(), 0600U);
+}
+
+TEST_F(ReplacedFile, StaysWhereTheNewOneCannotBeKeptFromOthers) {
+  write_old(0600);
+  RUN_WITH_OR_SKIP({{SYS_fchmod, EPERM}}, [&] {
+    OutputFile file = create("out", true);
+    EXPECT_EQ(publish_error(file), "cannot write it: Operation not permitted");
+  });
+  EXPECT_THAT(entries(), ElementsAre(Pair("out", "old")));
 }
 
 TEST_F(OutputFileTest, AppearsWholeWhereEveryFileMustBeCreatedWithAName) {
