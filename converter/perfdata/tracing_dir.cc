@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fstream>
 #include <optional>
+#include <span>
 
+#include "base/file.h"
 #include "model/event_format.h"
 
 namespace perf2dat::perfdata {
@@ -14,20 +15,36 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The text of a file. Files of tracefs tell no size, so it is read to its end. Nothing else is
-/// read: a pipe could make one wait, and a device has no end.
-std::optional<std::string> read_text(const fs::path& path) {
-  std::error_code ignored;
-  if (!fs::is_regular_file(path, ignored)) return std::nullopt;
-  std::ifstream file(path, std::ios::binary);
+/// Far above what any kernel has in one of its files.
+constexpr std::size_t kLargestText = 64U << 20U;
+
+/// The text of a file below `root`, which has no links in it; nullopt: there is none to be read.
+/// Files of tracefs tell no size, so it is read to its end. Nothing but files is read: a pipe could
+/// make one wait, and a device has no end. A tree that somebody else packed must not name a file of
+/// the reader's, which would be in the output then.
+Expected<std::optional<std::string>> read_text(const fs::path& root, const fs::path& path) {
+  const auto file = InputFile::open(path.string());
   if (!file) return std::nullopt;
+  std::error_code error;
+  const auto target = fs::canonical(path, error);
+  if (error) return std::nullopt;
+  if (std::mismatch(root.begin(), root.end(), target.begin(), target.end()).first != root.end()) {
+    return input_error("'{}' is a link to '{}', which is outside of '{}': copy what it leads to",
+                       path.string(), target.string(), root.string());
+  }
   std::string text;
   std::array<char, 4096> piece{};
+  std::size_t size = 0;
   do {
-    file.read(piece.data(), piece.size());
-    text.append(piece.data(), static_cast<std::size_t>(file.gcount()));
-  } while (file);
-  if (file.bad()) return std::nullopt;
+    const auto read = file->read_at(text.size(), std::as_writable_bytes(std::span(piece)));
+    if (!read) return std::nullopt;
+    size = *read;
+    text.append(piece.data(), size);
+    if (text.size() > kLargestText) {
+      return input_error("'{}' has more than {} bytes: it is no text of tracefs", path.string(),
+                         kLargestText);
+    }
+  } while (size == piece.size());
   return text;
 }
 
@@ -47,9 +64,11 @@ std::vector<fs::path> folders_in(const fs::path& path) {
 }  // namespace
 
 Expected<TracingData> read_tracing_dir(const std::string& path, ByteOrder order) {
-  const fs::path events = fs::path(path) / "events";
-  const auto header_page = read_text(events / "header_page");
-  const auto header_event = read_text(events / "header_event");
+  std::error_code ignored;
+  const fs::path root = fs::canonical(path, ignored);  // empty: there is none, and no file in it
+  const fs::path events = root / "events";
+  P2D_ASSIGN(const auto header_page, read_text(root, events / "header_page"));
+  P2D_ASSIGN(const auto header_event, read_text(root, events / "header_event"));
   if (!header_page || !header_event) {
     return input_error(
         "'{}' has no events/header_page and events/header_event: --tracing-dir wants a copy of the "
@@ -66,7 +85,8 @@ Expected<TracingData> read_tracing_dir(const std::string& path, ByteOrder order)
   for (const auto& folder : folders_in(events)) {
     EventSystem system{folder.filename().string(), {}};
     for (const auto& event : folders_in(folder)) {
-      if (auto format = read_text(event / "format")) system.formats.push_back(*std::move(format));
+      P2D_ASSIGN(auto format, read_text(root, event / "format"));
+      if (format) system.formats.push_back(*std::move(format));
     }
     if (system.formats.empty()) continue;
     if (system.name == "ftrace") {
@@ -76,8 +96,10 @@ Expected<TracingData> read_tracing_dir(const std::string& path, ByteOrder order)
     }
   }
   if (data.systems.empty()) return input_error("'{}' has no events/*/*/format", path);
-  data.printk = read_text(fs::path(path) / "printk_formats").value_or("");
-  data.cmdlines = read_text(fs::path(path) / "saved_cmdlines").value_or("");
+  P2D_ASSIGN(const auto printk, read_text(root, root / "printk_formats"));
+  data.printk = printk.value_or("");
+  P2D_ASSIGN(const auto cmdlines, read_text(root, root / "saved_cmdlines"));
+  data.cmdlines = cmdlines.value_or("");
   return data;
 }
 

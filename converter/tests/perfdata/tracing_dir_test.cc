@@ -147,6 +147,58 @@ TEST_P(ReadTracingDir, ReadsNothingButFiles) {
   EXPECT_EQ(value_of(read()).printk, "");
 }
 
+// Somebody else may have packed the tree: what is outside of it, such as a file that never ends or
+// one that is a secret, must not be read into the output.
+TEST_P(ReadTracingDir, RefusesLinksThatLeadOutOfTheFolder) {
+  const TemporaryDirectory outside;
+  const std::string secret = outside.write("secret", std::as_bytes(std::span("key")));
+  const std::vector<std::string> names = {"events/header_page", "events/header_event",
+                                          "events/sched/sched_switch/format", "printk_formats",
+                                          "saved_cmdlines"};
+  for (const auto& name : names) {
+    write_headers();
+    write("events/sched/sched_switch/format", "name: sched_switch\n");
+    fs::remove(directory_.path(name));
+    fs::create_symlink(secret, directory_.path(name));
+    EXPECT_THAT(error_of(read()),
+                AllOf(HasSubstr(name + "' is a link to '" + secret + "'"),
+                      HasSubstr("outside of '" +
+                                directory_.path("").substr(0, directory_.path("").size() - 1))));
+    fs::remove(directory_.path(name));
+  }
+  write_headers();
+  fs::create_directories(outside.path("sched_waking"));
+  write_file(outside.path("sched_waking/format"), std::as_bytes(std::span("key")));
+  fs::create_symlink(outside.path("sched_waking"), directory_.path("events/sched/sched_waking"));
+  EXPECT_THAT(error_of(read()), HasSubstr("sched_waking/format' is a link to"));
+}
+
+TEST_P(ReadTracingDir, FollowsLinksInsideTheFolderHoweverItIsNamed) {
+  write_headers();
+  write("formats/switch", "name: sched_switch\n");
+  fs::create_directories(directory_.path("events/sched/sched_switch"));
+  fs::create_symlink("../../../formats/switch",
+                     directory_.path("events/sched/sched_switch/format"));
+  const TemporaryDirectory elsewhere;
+  fs::create_directory_symlink(directory_.path(""), elsewhere.path("link"));
+  for (const auto& name :
+       {directory_.path("events/.."), elsewhere.path("link"), elsewhere.path("link/")}) {
+    EXPECT_THAT(value_of(read_tracing_dir(name, GetParam())).systems.at(0).formats,
+                ElementsAre("name: sched_switch\n"));
+  }
+}
+
+TEST_P(ReadTracingDir, RefusesTextsThatAreLargerThanAnyKernels) {
+  write_headers();
+  write("events/sched/sched_switch/format", "name: sched_switch\n");
+  write("printk_formats", "");
+  constexpr std::uintmax_t kLargest = 64U << 20U;
+  fs::resize_file(directory_.path("printk_formats"), kLargest);
+  EXPECT_EQ(value_of(read()).printk.size(), kLargest);
+  fs::resize_file(directory_.path("printk_formats"), kLargest << 16U);  // all holes
+  EXPECT_THAT(error_of(read()), AllOf(HasSubstr("printk_formats' has more than 67108864 bytes")));
+}
+
 TEST_P(ReadTracingDir, ReadsTextsOfAnyLength) {
   write_headers();
   for (const std::size_t size : {0U, 1U, 4095U, 4096U, 4097U, 100000U}) {
