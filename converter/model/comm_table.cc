@@ -56,6 +56,9 @@ void CommTable::apply_changes(std::size_t count) {
 void CommTable::add_task(std::uint32_t pid, std::uint32_t tid) {
   if (tid == kNoTid) return;
   if (tid != pid) in_namespace_ = true;
+  // 0 is the idle task's, a task's outside of the namespace, and before Linux 4.14 that of one that
+  // is dead already: what is known of it may still be right.
+  if (tid == 0 && pid != 0) return;
   tid_of_pid_[pid] = tid;
 }
 

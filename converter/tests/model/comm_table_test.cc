@@ -194,6 +194,20 @@ TEST(CommTable, KeepsTheNumberOfATaskInANamespaceWhenItDies) {
   EXPECT_THAT(table.names(), ElementsAre(Pair(1001, "init")));
 }
 
+// Old kernels tell 0 of a task that is dead, all tell it of one outside of the namespace.
+TEST(CommTable, KeepsTheNumberOfATaskOfWhichTheIdleTasksIsTold) {
+  CommTable table;
+  table.add_comm(10, 0, "idle");
+  table.add_comm(10, 100, "worker");
+  table.add_comm(10, 200, "another");
+  table.see_task(100, 100);
+  table.see_task(100, 0);
+  table.see_task(200, 0);  // may be any task outside
+  EXPECT_THAT(table.names(), ElementsAre(Pair(100, "worker")));
+  table.see_task(0, 0);
+  EXPECT_THAT(table.names(), ElementsAre(Pair(0, "idle"), Pair(100, "worker")));
+}
+
 TEST(CommTable, TakesTheNumberInANamespaceThatWasSeenLast) {
   CommTable table;
   table.add_comm(10, 1, "one");
