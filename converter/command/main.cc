@@ -66,7 +66,7 @@ bool is_stream(const std::string& input) {
 // Ctrl-C ends `perf record -o - | perf2dat -i -` by ending perf: the stream then ends as it should,
 // and what was recorded is converted. The second Ctrl-C ends the command at once, and so does any
 // other signal, since it may wait for a stream that says nothing. The output has no name until it
-// is complete, so nothing is left.
+// is complete, where the file system knows files without one, so nothing is left.
 void handle_signals(const std::string& input) {
   std::signal(SIGPIPE, SIG_IGN);  // nobody reads what it says: no reason to stop
   std::signal(SIGXFSZ, SIG_IGN);  // the error that comes instead is reported

@@ -43,6 +43,7 @@ struct Event {
   bool is_tracepoint = false;
   bool is_switch = false;
   bool has_format = false;
+  bool leads_group = false;  // whose other events are counts in its samples
   SampleLayout layout;
   perfdata::TrailerLayout trailer;
   std::uint64_t samples = 0;
@@ -106,12 +107,18 @@ class Conversion {
   Expected<void> describe();
   Expected<void> begin();
   Expected<void> read_records();
+  template <typename T>
+  Expected<T> in_part(Expected<T> decoded) const {
+    if (!decoded) return tl::unexpected(recording_.in_part(std::move(decoded).error()));
+    return decoded;
+  }
   Expected<void> take(const Record& record);
   bool take_sample(const Record& record);
   Expected<void> finish_sample(const Record& record);
   std::optional<LeftOut::Reason> why_left_out(const Event& event, const Sample& sample) const;
   Expected<void> take_lost(const Record& record);
   Expected<void> report_progress();
+  bool counts_groups() const;
   Expected<void> check_anything_converted() const;
   Error with_warnings(Error error) const;
   Expected<void> write_output();
@@ -170,12 +177,14 @@ Expected<void> Conversion::describe() {
   for (std::size_t i = 0; i < description.attrs.size(); ++i) {
     const Attr& attr = description.attrs[i];
     if (i == events_.size())
-      events_.push_back({{}, false, false, false, {attr, order_}, {attr, order_}, 0, {}});
+      events_.push_back({{}, false, false, false, false, {attr, order_}, {attr, order_}, 0, {}});
     Event& event = events_[i];
     event.name = event_name(attr, fields_);
     event.is_tracepoint = attr.is_tracepoint();
     event.is_switch = event.is_tracepoint && fields_ && fields_->is_switch(attr.config);
     event.has_format = fields_ && !fields_->name_of(attr.config).empty();
+    event.leads_group = (attr.sample_type & perfdata::kSampleRead) != 0 &&
+                        (attr.read_format & perfdata::kReadGroup) != 0;
   }
   generation_ = recording_.generation();
   return {};
@@ -197,7 +206,7 @@ Expected<void> Conversion::begin() {
         "/sys/kernel/tracing)");
   }
   P2D_ASSIGN(const auto format, page_format(*description.tracing));
-  streams_.emplace(format, options_.output);
+  streams_.emplace(format, output_.path());
   windows_.emplace();
   if (!options_.time.empty()) {
     P2D_ASSIGN(windows_, TimeWindows::parse(options_.time, description.sample_time));
@@ -268,14 +277,15 @@ Expected<void> Conversion::finish_sample(const Record& record) {
   const Event& event = events_[finder_->of_sample(record.body)];
   Sample sample;
   if (!event.layout.decode(record.body, sample)) {
-    return event.layout.damage(record.body, record.offset);
+    return tl::unexpected(
+        recording_.in_part(event.layout.damage(record.body, record.offset).value()));
   }
   return streams_->append(sample.cpu, {sample.time, sample.raw, 0});
 }
 
 // LOST comes where events are missing, LOST_SAMPLES when the counter is read at last.
 Expected<void> Conversion::take_lost(const Record& record) {
-  P2D_ASSIGN(const std::uint64_t lost, perfdata::decode_lost(record, order_));
+  P2D_ASSIGN(const std::uint64_t lost, in_part(perfdata::decode_lost(record, order_)));
   if (record.type == RecordType::kLostSamples) {
     lost_samples_ = saturating_add(lost_samples_, lost);
     return {};
@@ -302,12 +312,12 @@ Expected<void> Conversion::take(const Record& record) {
       if (!streams_) P2D_TRY(begin());
       return take_lost(record);
     case RecordType::kComm: {
-      P2D_ASSIGN(const auto comm, perfdata::decode_comm(record, order_));
+      P2D_ASSIGN(const auto comm, in_part(perfdata::decode_comm(record, order_)));
       comms_.add_comm(time_of(record), comm.tid, comm.comm);
       return {};
     }
     case RecordType::kFork: {
-      P2D_ASSIGN(const auto fork, perfdata::decode_fork(record, order_));
+      P2D_ASSIGN(const auto fork, in_part(perfdata::decode_fork(record, order_)));
       comms_.add_fork(fork.time, fork.tid, fork.parent_tid);
       return {};
     }
@@ -346,6 +356,13 @@ Expected<void> Conversion::read_records() {
   return report_progress();
 }
 
+/// Whether events were counted in samples of others only, as perf record -e '{a,b}:S' does.
+bool Conversion::counts_groups() const {
+  return events_.size() > 1 && std::any_of(events_.begin(), events_.end(), [](const Event& event) {
+           return event.leads_group && event.samples > 0;
+         });
+}
+
 // An output without events helps nobody; say what was missing when the recording was made.
 Expected<void> Conversion::check_anything_converted() const {
   if (converted_ > 0) return {};
@@ -360,6 +377,11 @@ Expected<void> Conversion::check_anything_converted() const {
   if (samples == 0 && unknown_samples_ > 0) {
     return input_error("its {} samples are of events that it does not describe: it is damaged",
                        unknown_samples_);
+  }
+  if (samples == 0 && counts_groups()) {
+    return input_error(
+        "it has no samples of its tracepoints: they were counted in samples of their groups' "
+        "leaders, without data of their own; record them without :S");
   }
   if (samples == 0) {
     return input_error("it has no samples of its tracepoints: they did not fire while it recorded");
@@ -441,6 +463,11 @@ Summary Conversion::summary() const {
           "the recording has no format of {}: its events show without fields", event.name));
     }
   }
+  if (counts_groups()) {
+    summary.warnings.emplace_back(
+        "events were recorded in groups (:S): those that are counted in samples of their group's "
+        "leader have no data of their own, and are left out");
+  }
   if (unknown_samples_ > 0) {
     summary.left_out.push_back({LeftOut::Reason::kUnknownEvent, {}, unknown_samples_});
   }
@@ -494,7 +521,7 @@ Expected<Summary> open_and_convert(const Options& options) {
   }
   // The output first: nobody wants to hear after a long stream that it exists already.
   P2D_ASSIGN(auto output, OutputFile::create(options.output, options.overwrite));
-  P2D_ASSIGN(auto recording, Recording::open(options.input, {options.tracing_dir, options.output}));
+  P2D_ASSIGN(auto recording, Recording::open(options.input, {options.tracing_dir, output.path()}));
   if (recording.is_same_file(options.output)) {
     return output_error("it is the recording itself: name another output");
   }

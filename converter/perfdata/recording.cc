@@ -51,6 +51,12 @@ Expected<std::vector<std::string>> thread_files(const std::string& directory) {
   return paths;
 }
 
+/// An error of a file in a folder.
+Error in_file(const fs::path& path, Error error) {
+  error.message = fmt::format("{}: {}", path.filename().string(), error.message);
+  return error;
+}
+
 }  // namespace
 
 Expected<Recording> Recording::open(const std::string& path, const OpenOptions& options) {
@@ -78,7 +84,10 @@ Expected<void> Recording::open_directory(const std::string& path, const OpenOpti
     return input_error("it is a folder, but not of perf record --threads: its file 'data': {}",
                        file.error().message);
   }
-  P2D_TRY(open_file(*std::move(file), options, Kind::kFolder));
+  P2D_TRY(open_file(*std::move(file), options, Kind::kFolder).map_error([](Error error) {
+    return in_file("data", std::move(error));
+  }));
+  parts_.front().path = path + "/data";
   P2D_ASSIGN(const auto names, thread_files(path));
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto& name = names[i];
@@ -89,10 +98,12 @@ Expected<void> Recording::open_directory(const std::string& path, const OpenOpti
                       "no {}, and its events are missing",
                       expected));
     }
-    P2D_ASSIGN(auto thread_file, InputFile::open(name));
-    const std::uint64_t size = thread_file.size();
+    // Each is opened again when it is read: there may be more of them than may be open.
+    const auto thread_file = InputFile::open(name);
+    if (!thread_file) return tl::unexpected(in_file(name, thread_file.error()));
     // All files of a recording were finished, or none was.
-    add_part(std::make_unique<InputFile>(std::move(thread_file)), 0, size, parts_.front().end);
+    add_part(nullptr, 0, thread_file->size(), parts_.front().end);
+    parts_.back().path = name;
   }
   return {};
 }
@@ -129,6 +140,7 @@ Expected<void> Recording::open_stream(std::unique_ptr<ByteSource> source,
   part.begin = kPipeHeaderSize;
   part.stream =
       std::make_unique<RecordStream>(std::move(source), order, part.begin, StreamEnd::kOpen);
+  stream_ = part.stream.get();
   parts_.push_back(std::move(part));
   return {};
 }
@@ -162,14 +174,26 @@ Expected<void> Recording::open_file(InputFile file, const OpenOptions& options, 
 void Recording::add_part(std::unique_ptr<InputFile> file, std::uint64_t begin, std::uint64_t size,
                          StreamEnd end) {
   Part part;
+  part.file = std::move(file);
   part.begin = begin;
+  part.size = size;
   part.before = size_;
   part.end = end;
-  part.stream = std::make_unique<RecordStream>(std::make_unique<FileSource>(*file, begin, size),
-                                               description_.order, begin, end);
-  part.file = std::move(file);
   size_ += size;
   parts_.push_back(std::move(part));
+}
+
+Expected<void> Recording::open_part() {
+  Part& part = parts_[part_];
+  if (!part.file) {
+    P2D_ASSIGN(auto file, InputFile::open(part.path));
+    part.file = std::make_unique<InputFile>(std::move(file));
+  }
+  part.stream = std::make_unique<RecordStream>(
+      std::make_unique<FileSource>(*part.file, part.begin, part.size), description_.order,
+      part.begin, part.end);
+  stream_ = part.stream.get();
+  return {};
 }
 
 Expected<void> Recording::add_formats(const OpenOptions& options) {
@@ -210,42 +234,56 @@ Expected<bool> Recording::describe(const Record& record, RecordStream& stream) {
 }
 
 Expected<bool> Recording::next(Record& record) {
+  return find_next(record).map_error([this](Error error) { return in_part(std::move(error)); });
+}
+
+Expected<bool> Recording::find_next(Record& record) {
   while (part_ < parts_.size()) {
-    RecordStream& stream = *parts_[part_].stream;
-    P2D_ASSIGN(const bool found, stream.next(record));
+    if (stream_ == nullptr) P2D_TRY(open_part());
+    P2D_ASSIGN(const bool found, stream_->next(record));
     if (!found) {
+      stream_ = nullptr;
+      if (!parts_[part_].path.empty()) parts_[part_].file.reset();
       ++part_;
       continue;
     }
     if (!may_describe(record.type)) return true;
-    P2D_ASSIGN(const bool described, describe(record, stream));
+    P2D_ASSIGN(const bool described, describe(record, *stream_));
     if (!described) return true;
   }
   return false;
 }
 
+Error Recording::in_part(Error error) const {
+  if (part_ >= parts_.size() || parts_[part_].path.empty()) return error;
+  return in_file(parts_[part_].path, std::move(error));
+}
+
 std::uint64_t Recording::position() const {
   if (part_ >= parts_.size() && size_ != 0) return size_;
   const Part& part = parts_[std::min(part_, parts_.size() - 1)];
-  return part.before + part.stream->offset() - part.begin;
+  return part.before + (part.stream ? part.stream->offset() - part.begin : 0);
 }
 
 std::vector<std::string> Recording::warnings() const {
   auto lines = warnings_;
   for (const Part& part : parts_) {
-    if (const auto& leftover = part.stream->leftover()) {
-      lines.push_back(fmt::format(
-          "the last {} bytes, from offset {:#x} on, are no records: the recording was cut off, or "
-          "something was appended to it",
-          leftover->size, leftover->offset));
-    }
+    if (!part.stream || !part.stream->leftover()) continue;
+    const auto& leftover = *part.stream->leftover();
+    const auto of_file =
+        part.path.empty() ? "" : fmt::format(" of {}", fs::path(part.path).filename().string());
+    lines.push_back(fmt::format(
+        "the last {} bytes{}, from offset {:#x} on, are no records: the recording was cut off, or "
+        "something was appended to it",
+        leftover.size, of_file, leftover.offset));
   }
   return lines;
 }
 
 bool Recording::is_same_file(const std::string& path) const {
   return std::any_of(parts_.begin(), parts_.end(), [&](const Part& part) {
-    return part.file != nullptr && part.file->is_same_file(path);
+    std::error_code ignored;
+    return part.file ? part.file->is_same_file(path) : fs::equivalent(part.path, path, ignored);
   });
 }
 

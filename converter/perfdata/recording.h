@@ -41,8 +41,11 @@ class Recording {
 
   /// The same for the usual case, that the record is in memory. False: ask `next()`.
   bool next_buffered(Record& record) {
-    return part_ < parts_.size() && parts_[part_].stream->next_buffered(record);
+    return stream_ != nullptr && stream_->next_buffered(record);
   }
+
+  /// An error about the last record, which tells the file of a folder that it is in.
+  Error in_part(Error error) const;
 
   /// Bytes read so far, and in all; 0: unknown.
   std::uint64_t position() const;
@@ -57,11 +60,13 @@ class Recording {
  private:
   enum class Kind { kFile, kFolder };
   struct Part {
-    std::unique_ptr<InputFile> file;  // nullptr: a pipe
+    std::string path;                 // of a folder's file; empty: the recording's own
+    std::unique_ptr<InputFile> file;  // nullptr: a pipe, or a folder's file that is not open
     std::uint64_t begin = 0;          // offset of the first record
+    std::uint64_t size = 0;           // bytes of records, in a file that is finished
     std::uint64_t before = 0;         // bytes in the parts before this one
     StreamEnd end = StreamEnd::kOpen;
-    std::unique_ptr<RecordStream> stream;
+    std::unique_ptr<RecordStream> stream;  // nullptr: not read yet
   };
 
   Recording() = default;
@@ -74,11 +79,14 @@ class Recording {
   Expected<void> add_formats(const OpenOptions& options);
   void add_part(std::unique_ptr<InputFile> file, std::uint64_t begin, std::uint64_t size,
                 StreamEnd end);
+  Expected<void> open_part();
+  Expected<bool> find_next(Record& record);
   Expected<bool> describe(const Record& record, RecordStream& stream);
 
   Description description_;
   std::vector<Part> parts_;
   std::size_t part_ = 0;
+  RecordStream* stream_ = nullptr;  // of the part that is read; nullptr: none is open
   std::uint64_t size_ = 0;
   bool formats_from_dir_ = false;
   std::vector<std::string> warnings_;

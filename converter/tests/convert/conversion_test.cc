@@ -130,6 +130,29 @@ TEST_P(Conversions, CountSamplesOfOtherEventsByName) {
                           left_out(Reason::kNotTracepoint, "event type 4 config 0xc0", 1)));
 }
 
+// perf record -e '{a,b}:S' samples the first event only, and counts the others meanwhile.
+TEST_P(Conversions, WarnOfEventsThatAreCountedInSamplesOfTheirGroupsLeader) {
+  const auto recorded = [&](bool in_groups, AttrSpec leader) {
+    leader.sample_type |= perfdata::kSampleRead;
+    leader.read_format = in_groups ? std::uint64_t{perfdata::kReadGroup} : 0;
+    const bool is_ping = leader.config == kPing;
+    SampleSpec spec = is_ping ? ping({5, 100, 0}) : sample({5, 100, 0}, order(), {});
+    spec.read = in_groups ? std::vector<std::uint64_t>{1, 7} : std::vector<std::uint64_t>{7};
+    return PerfDataBuilder(order())
+        .set_tracing(testing::kernel(order()))
+        .add_attr(leader)
+        .add_attr(tracepoint(kWakeup, {9}, "sched:sched_wakeup"))
+        .add_sample(0, spec)
+        .build();
+  };
+  const AttrSpec ping_attr = tracepoint(kPing, {5}, "test:ping");
+  EXPECT_THAT(convert_bytes(recorded(true, ping_attr)).summary.warnings,
+              ElementsAre(HasSubstr("in groups (:S)")));
+  EXPECT_THAT(convert_bytes(recorded(false, ping_attr)).summary.warnings, IsEmpty());
+  EXPECT_THAT(Workshop(recorded(true, cpu_clock({5}))).error(), HasSubstr("without :S"));
+  EXPECT_THAT(Workshop(recorded(false, cpu_clock({5}))).error(), HasSubstr("did not fire"));
+}
+
 TEST_P(Conversions, ThatLackNamesTakeThemFromTheFormats) {
   const auto bytes = pings()
                          .leave_out_event_names()

@@ -6,8 +6,10 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -138,6 +140,28 @@ TEST_F(Output, BehindASymbolicLinkIsReplacedAndTheLinkStays) {
   EXPECT_EQ(fs::read_symlink(path("out.dat")), "target");
   EXPECT_THAT(workshop_.directory().entries(),
               ElementsAre(Key("in.data"), Key("out.dat"), Key("target")));
+}
+
+TEST_F(Output, BehindASymbolicLinkNeedsNoRoomBesideTheLink) {
+  fs::create_directory(path("links"));
+  fs::create_symlink(path("target"), path("links/out.dat"));
+  const auto recording = read_file(path("in.data"));
+  const std::string fifo = path("fifo");
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  // Somebody reads when the output is settled; what describes the recording is at its end, so it
+  // is kept in a file until then.
+  std::thread writer([&] {
+    std::ofstream pipe(fifo, std::ios::binary);
+    fs::remove_all(path("links"));
+    pipe.write(reinterpret_cast<const char*>(recording.data()),
+               static_cast<std::streamsize>(recording.size()));
+  });
+  options().input = fifo;
+  options().output = path("links/out.dat");
+  const auto summary = workshop_.convert();
+  writer.join();
+  EXPECT_EQ(value_of(summary).converted, 4U);
+  EXPECT_TRUE(fs::is_regular_file(path("target")));
 }
 
 class OutputIsInput : public Output {

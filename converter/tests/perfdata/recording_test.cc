@@ -39,6 +39,7 @@ using perf2dat::testing::FileSizeLimit;
 using perf2dat::testing::MemoryLimit;
 using perf2dat::testing::order_name;
 using perf2dat::testing::PerfDataBuilder;
+using perf2dat::testing::ResourceLimit;
 using perf2dat::testing::TemporaryDirectory;
 using perf2dat::testing::value_of;
 using perf2dat::testing::write_file;
@@ -46,6 +47,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
 using ::testing::UnorderedElementsAre;
 
 using Bytes = std::vector<std::byte>;
@@ -575,9 +577,42 @@ TEST_P(OpenFolder, NeedsMemoryForOneThreadsDataOnly) {
 
 TEST_P(OpenFolder, RefusesDataOfAThreadThatEndsInsideARecord) {
   write_bytes("data", with_records(0, 1).build());
-  write_bytes("data.0", writer().u32(kMarker).u16(0).u16(16).u32(1).take());
+  write_part("data.0", 1, 2);
+  write_bytes("data.1", writer().u32(kMarker).u16(0).u16(16).u32(1).take());
   Recording recording = value_of(open("folder"));
-  EXPECT_THAT(error_of(read(recording)), HasSubstr("beyond the data's end 0xc"));
+  EXPECT_THAT(error_of(read(recording)),
+              AllOf(StartsWith("data.1: "), HasSubstr("beyond the data's end 0xc")));
+}
+
+// Many machines allow a process 1024 open files, and have more processors than that.
+TEST_P(OpenFolder, ReadsMoreFilesThanMayBeOpen) {
+  constexpr std::uint64_t kThreads = 64;
+  write_bytes("data", with_records(0, 1).build());
+  for (std::uint64_t i = 0; i < kThreads; ++i) {
+    write_part(fmt::format("data.{}", i), 1 + i * 5, 6 + i * 5);
+  }
+  const FileDescriptor next(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const ResourceLimit limit(RLIMIT_NOFILE, static_cast<std::uint64_t>(next.get()) + 4);
+  Recording recording = value_of(open("folder"));
+  EXPECT_EQ(value_of(read(recording)), numbers(0, 1 + kThreads * 5));
+}
+
+TEST_P(OpenFolder, TellsWhichFileIsNotReadable) {
+  write_bytes("data", with_records(0, 1).build());
+  write_part("data.0", 1, 2);
+  write_part("data.1", 2, 3);
+  Recording recording = value_of(open("folder"));
+  fs::remove(path("folder/data.1"));
+  EXPECT_THAT(error_of(read(recording)), StartsWith("data.1: cannot open it: No such file"));
+}
+
+TEST_P(OpenFolder, TellsWhichFileIsDamaged) {
+  write_bytes("data", text_bytes("PERFILE?"));
+  EXPECT_THAT(error_of(open("folder")), StartsWith("data: "));
+  write_bytes("data", with_records(0, 1).build());
+  write_bytes("data.0", writer().u32(kMarker).u16(0).u16(0).u64(0).take());
+  Recording recording = value_of(open("folder"));
+  EXPECT_THAT(error_of(read(recording)), StartsWith("data.0: "));
 }
 
 TEST_P(OpenFolder, WithoutDataIsAnError) {
@@ -589,7 +624,7 @@ TEST_P(OpenFolder, WithoutDataIsAnError) {
 TEST_P(OpenFolder, RefusesDataOfAThreadThatIsNoFile) {
   write_bytes("data", with_records(0, 1).build());
   fs::create_directories(path("folder/data.0"));
-  EXPECT_THAT(error_of(open("folder")), HasSubstr("not a regular file"));
+  EXPECT_THAT(error_of(open("folder")), StartsWith("data.0: it is not a regular file"));
 }
 
 class OpenUnfinished : public OpenRecording {};
