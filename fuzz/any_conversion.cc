@@ -2,9 +2,6 @@
 #include "any_conversion.h"
 
 #include <filesystem>
-#include <fstream>
-#include <functional>
-#include <string_view>
 
 #include "memory_watch.h"
 #include "perf2dat/perf2dat.h"
@@ -17,40 +14,41 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void write_text(const fs::path& path, const std::string& text) {
-  fs::create_directories(path.parent_path());
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  expect(static_cast<bool>(file.flush()), "there is room for the folder");
-}
+struct Choice {
+  Options options;
+  bool cancels = false;
+};
 
-Options choose_options(std::span<const std::byte> input) {
-  const std::string_view text(reinterpret_cast<const char*>(input.data()), input.size());
-  std::size_t choices = std::hash<std::string_view>()(text);
-  const auto choose = [&](std::size_t ways) {
-    const std::size_t chosen = choices % ways;
+Choice choose_options(std::span<const std::byte> input) {
+  std::uint64_t choices = digest_of(input);
+  const auto choose = [&](std::uint64_t ways) {
+    const std::uint64_t chosen = choices % ways;
     choices /= ways;
     return chosen;
   };
-  Options options;
+  Choice choice;
+  Options& options = choice.options;
   constexpr const char* kTimes[] = {"", "10%/2", "0,1"};
   options.time = kTimes[choose(3)];
   if (choose(2) == 1) options.tracing_dir = tracing_dir();
   options.check = true;
-  options.progress = [](std::uint64_t done, std::uint64_t total) {
+  choice.cancels = choose(16) == 1;
+  options.progress = [cancels = choice.cancels](std::uint64_t done, std::uint64_t total) {
     expect(total == 0 || done <= total, "no more is done than there is to do");
-    return true;
+    return !cancels;
   };
-  return options;
+  return choice;
 }
 
 /// A recording is to blame for most errors, but one may be too large for any trace.dat.
-bool may_be(const Error& error, const Options& options) {
+bool may_be(const Error& error, const Choice& choice) {
   switch (error.kind) {
+    case Error::Kind::kCancelled:
+      return choice.cancels;
     case Error::Kind::kInput:
       return true;
     case Error::Kind::kUsage:
-      return !options.time.empty();  // percents of times that the recording does not tell
+      return !choice.options.time.empty();  // percents of times that the recording does not tell
     case Error::Kind::kOutput:
       return error.message.find("is larger than the largest page") != std::string::npos;
     default:
@@ -64,10 +62,9 @@ const std::string& tracing_dir() {
   static OutputFolder folder;
   static std::string path = [] {
     const auto tracing = testing::kernel(ByteOrder::kLittle);
-    const fs::path events = folder.path("tracing/events");
-    write_text(events / "header_page", tracing.header_page);
-    write_text(events / "header_event", tracing.header_event);
-    write_text(events / "test/ping/format", tracing.systems.back().formats.front());
+    folder.write("tracing/events/header_page", tracing.header_page);
+    folder.write("tracing/events/header_event", tracing.header_event);
+    folder.write("tracing/events/test/ping/format", tracing.systems.back().formats.front());
     return folder.path("tracing");
   }();
   return path;
@@ -76,7 +73,8 @@ const std::string& tracing_dir() {
 void expect_conversion(const std::string& path, std::span<const std::byte> input,
                        std::uint64_t largest) {
   static OutputFolder folder;
-  Options options = choose_options(input);
+  Choice choice = choose_options(input);
+  Options& options = choice.options;
   options.input = path;
   options.output = folder.path("out.dat");
 
@@ -90,11 +88,12 @@ void expect_conversion(const std::string& path, std::span<const std::byte> input
          "there is an output where there is no error, and only there");
   if (!summary) {
     const Error& error = summary.error();
-    expect(may_be(error, options), error.message);
+    expect(may_be(error, choice), error.message);
     expect(error.message.find_first_of("\r\n") == std::string::npos, "errors are one line");
     expect(offsets_are_inside(error.message, largest), error.message);
     return;
   }
+  expect(!choice.cancels, "what is cancelled has no output");
   fs::remove(options.output);
   expect(summary->lost_unplaced <= summary->lost, "no more is lost without a place than is lost");
   for (const auto& warning : summary->warnings) {

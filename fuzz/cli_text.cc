@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -64,7 +64,7 @@ void cmdlines(Draw& draw) {
 
 /// Whether windows hold the same times as others.
 void expect_same(const TimeWindows& a, const TimeWindows& b, Draw probes) {
-  for (std::size_t count = 0; count < 16 && !probes.empty(); ++count) {
+  while (!probes.empty()) {
     const auto time = probes.number<std::uint64_t>();
     expect(a.contains(time) == b.contains(time), "the same windows");
   }
@@ -165,6 +165,8 @@ void event_format(Draw& draw) {
 struct Tree {
   std::map<std::string, std::string> texts;  // by path
   std::string fifo;  // the path of a file that is a pipe, which nobody writes to; empty: none is
+  std::string link;  // the path of a text that is a link to a file; empty: none is
+  bool leads_out = false;  // of the tree, does the link
 };
 
 Tree draw_tree(Draw& draw) {
@@ -184,16 +186,30 @@ Tree draw_tree(Draw& draw) {
     tree.fifo = kPaths[(files >> (kFiles + 1)) % kFiles];
     tree.texts.erase(tree.fifo);
   }
+  const auto link = draw.byte();
+  const std::string linked = kPaths[(link >> 2U) % kFiles];
+  if ((link & 1U) != 0 && tree.texts.contains(linked)) {
+    tree.link = linked;
+    tree.leads_out = (link & 2U) != 0;
+  }
   return tree;
 }
 
+/// Whether a conversion has a use for it.
+bool is_read(std::string_view path) {
+  return !path.empty() && !path.ends_with("/id") && !path.ends_with("/enable");
+}
+
 /// Returns the other end of the pipe: who opens it then waits for more of it, for ever.
-FileDescriptor write_tree(const std::filesystem::path& path, const Tree& tree) {
+FileDescriptor write_tree(const OutputFolder& folder, const Tree& tree) {
+  const std::filesystem::path path = folder.path("tracing");
   std::error_code ignored;
   std::filesystem::remove_all(path, ignored);
-  for (const auto& [name, text] : tree.texts) {
-    std::filesystem::create_directories((path / name).parent_path());
-    std::ofstream(path / name, std::ios::binary) << text;
+  for (const auto& [name, text] : tree.texts) folder.write("tracing/" + name, text);
+  if (!tree.link.empty()) {
+    const std::string target = folder.path(tree.leads_out ? "outside" : "tracing/inside");
+    std::filesystem::rename(path / tree.link, target);
+    std::filesystem::create_symlink(target, path / tree.link);
   }
   if (tree.fifo.empty()) return {};
   std::filesystem::create_directories((path / tree.fifo).parent_path());
@@ -207,10 +223,14 @@ void tracing_dir(Draw& draw) {
   const std::string path = folder.path("tracing");
   const auto order = draw.flag() ? ByteOrder::kBig : ByteOrder::kLittle;
   const Tree drawn = draw_tree(draw);
-  const FileDescriptor end_of_pipe = write_tree(path, drawn);
+  const FileDescriptor end_of_pipe = write_tree(folder, drawn);
   // Only a regular file is read: a pipe is as if it were not there.
   const auto& tree = drawn.texts;
   const auto read = perfdata::read_tracing_dir(path, order);
+  if (drawn.leads_out && is_read(drawn.link)) {
+    expect(!read, "nothing outside of the tree is read");
+    return;
+  }
   const auto text = [&](const std::string& name) {
     const auto found = tree.find(name);
     return found == tree.end() ? std::string() : found->second;

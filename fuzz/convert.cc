@@ -121,7 +121,7 @@ AnyRecording draw_recording(Draw& draw, std::uint32_t page_size) {
   for (std::size_t data = 0; !draw.empty() && data < kMostData;) {
     auto record = draw_record(draw, recording, recording.records.back().time);
     if (record.kind == AnyRecord::Kind::kRound) record.time = recording.records.back().time;
-    data += record.size;
+    data += 1 + record.size;
     recording.records.push_back(std::move(record));
   }
   return recording;

@@ -52,7 +52,7 @@ Arrival draw_arrival(Draw& draw, std::uint64_t last) {
   }
   const std::size_t words = draw.byte();
   if (words == 255) {
-    arrival.missed = 1 + draw.number<std::uint32_t>();
+    arrival.missed = std::uint64_t{1} + draw.number<std::uint32_t>();
     return arrival;
   }
   std::size_t size = words % 40 * 4;
@@ -150,9 +150,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   ByCpu arrivals;
   std::uint64_t last = 1000;
   const std::uint64_t begin = draw.byte();  // of the pages in the file
-  while (!draw.empty()) {
+  // Five bytes of the input draw up to 70,000 of data.
+  constexpr std::size_t kMostData = 8U << 20U;
+  for (std::size_t drawn = 0; !draw.empty() && drawn < kMostData;) {
     const auto cpu = draw_cpu(draw);
     Arrival arrival = draw_arrival(draw, last);
+    drawn += arrival.payload.size() + 1;
     last = arrival.time;
     const auto taken = streams.append(cpu, {arrival.time, arrival.payload, arrival.missed});
     if (!can_be_taken(cpu, arrival, format)) {

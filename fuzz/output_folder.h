@@ -16,8 +16,9 @@
 
 namespace perf2dat::fuzz {
 
-/// A folder in memory, or in $TMPDIR where that is set, for what a target writes. It goes with the
-/// process, unless that is killed: whoever runs many sets $TMPDIR and removes that.
+/// A folder in memory, or in $TMPDIR where that is set, for what a target writes. It goes when the
+/// process ends by itself, and stays when it is killed or something does not hold: whoever runs
+/// many sets $TMPDIR and removes that.
 class OutputFolder {
  public:
   OutputFolder() {
@@ -35,6 +36,14 @@ class OutputFolder {
   }
 
   std::string path(std::string_view name) const { return (path_ / name).string(); }
+
+  /// Writes a file, and the folders it is in where they are missing.
+  void write(std::string_view name, std::string_view text) const {
+    std::filesystem::create_directories((path_ / name).parent_path());
+    std::ofstream file(path_ / name, std::ios::binary);
+    file << text;
+    expect(static_cast<bool>(file.flush()), "there is room for the folder");
+  }
 
   std::vector<std::byte> read(std::string_view name) const {
     std::vector<std::byte> bytes(std::filesystem::file_size(path_ / name));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The input is a whole perf.data. It is read or refused; memory stays within a bound that grows
-// with the input's size only, and an error names a place in the input.
+// with the input's size only, and a place that an error names is in the input.
 #include "input_in_memory.h"
 #include "memory_watch.h"
 #include "property.h"
@@ -15,11 +15,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const MemoryWatch watch;  // counts from here on
   const ReadResult result = read_recording(path, size);
   expect(MemoryWatch::peak() <= memory_for(input), "memory is bounded by the input's size");
-  if (result.error) {
-    expect(result.error->kind == perf2dat::Error::Kind::kInput, result.error->message);
-    expect(result.error->message.find_first_of("\r\n") == std::string::npos, "errors are one line");
-    expect(offsets_are_inside(result.error->message, size), result.error->message);
-  }
-  for (const auto& warning : result.warnings) expect(offsets_are_inside(warning, size), warning);
+  expect_told(result, size);
   return 0;
 }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <string_view>
 
+#include "output_folder.h"
 #include "perfdata/decompressor.h"
 #include "perfdata/recording.h"
 #include "perfdata/sample.h"
@@ -42,8 +43,9 @@ class Reader {
   }
 
   Expected<void> read_all() {
+    static const OutputFolder folder;
     P2D_ASSIGN(auto recording, perfdata::Recording::open(path_, {.tracing_dir = tracing_dir_,
-                                                                 .output = "/dev/shm/spool"}));
+                                                                 .output = folder.path("spool")}));
     auto read = read_records(recording);
     expect_place(recording);
     result_.warnings = recording.warnings();
@@ -203,6 +205,16 @@ class Reader {
 };
 
 }  // namespace
+
+void expect_told(const ReadResult& result, std::uint64_t size) {
+  if (result.error) {
+    const auto& [kind, message] = *result.error;
+    expect(kind == Error::Kind::kInput, message);
+    expect(message.find_first_of("\r\n") == std::string::npos, "errors are one line");
+    expect(offsets_are_inside(message, size), message);
+  }
+  for (const auto& warning : result.warnings) expect(offsets_are_inside(warning, size), warning);
+}
 
 bool operator==(const ReadResult& a, const ReadResult& b) {
   const auto message = [](const ReadResult& result) {

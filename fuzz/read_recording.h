@@ -28,6 +28,10 @@ struct ReadResult {
 ReadResult read_recording(const std::string& path, std::uint64_t size,
                           const std::string& tracing_dir = {});
 
+/// An error is of the input and one line; it and the warnings name places in the input only, or of
+/// a folder, places that are in its largest file.
+void expect_told(const ReadResult& result, std::uint64_t size);
+
 /// Bytes that reading an input may take: a few chunks of it, tables of what it describes, and where
 /// it has a frame of zstd, the largest window that a frame may ask for.
 std::size_t memory_for(std::span<const std::byte> input);

@@ -86,10 +86,9 @@ std::vector<std::byte> without_texts(std::span<const std::byte> file,
         {OptionId::kKallsyms, tracedat::SectionId::kKallsyms},
         {OptionId::kPrintk, tracedat::SectionId::kPrintk},
         {OptionId::kCmdlines, tracedat::SectionId::kCmdlines}}) {
-    const auto place = contents.options.find(option);
-    if (place == contents.options.end()) continue;
-    // Our reader has looked that the section is there. None of anything, of no bytes, it is now.
-    const auto at = ByteReader(place->second, contents.format.order).u64();
+    // Our reader has looked that it is there, and the section. None of anything, of no bytes, it is
+    // now.
+    const auto at = ByteReader(contents.options.at(option), contents.format.order).u64();
     const auto content = std::span(bytes).subspan(at + tracedat::kSectionHeaderSize,
                                                   contents.sections.at(section).size());
     std::fill(content.begin(), content.end(), std::byte{0});
