@@ -43,7 +43,7 @@ class Reader {
   }
 
   Expected<void> read_all() {
-    static const OutputFolder folder;
+    static OutputFolder folder;
     P2D_ASSIGN(auto recording, perfdata::Recording::open(path_, {.tracing_dir = tracing_dir_,
                                                                  .output = folder.path("spool")}));
     auto read = read_records(recording);

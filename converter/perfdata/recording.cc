@@ -84,9 +84,8 @@ Expected<void> Recording::open_directory(const std::string& path, const OpenOpti
     return input_error("it is a folder, but not of perf record --threads: its file 'data': {}",
                        file.error().message);
   }
-  P2D_TRY(open_file(*std::move(file), options, Kind::kFolder).map_error([](Error error) {
-    return in_file("data", std::move(error));
-  }));
+  const auto opened = open_file(*std::move(file), options, Kind::kFolder);
+  if (!opened) return tl::unexpected(in_file("data", opened.error()));
   parts_.front().path = path + "/data";
   P2D_ASSIGN(const auto names, thread_files(path));
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -140,8 +139,8 @@ Expected<void> Recording::open_stream(std::unique_ptr<ByteSource> source,
   part.begin = kPipeHeaderSize;
   part.stream =
       std::make_unique<RecordStream>(std::move(source), order, part.begin, StreamEnd::kOpen);
-  stream_ = part.stream.get();
   parts_.push_back(std::move(part));
+  stream_ = parts_.back().stream.get();
   return {};
 }
 
