@@ -14,6 +14,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// A number that an input chooses with all of its bytes, the same with any C++ library: FNV-1a.
+std::uint64_t digest_of(std::span<const std::byte> input) {
+  std::uint64_t digest = 0xcbf29ce484222325U;
+  for (const std::byte byte : input) {
+    digest = (digest ^ static_cast<std::uint8_t>(byte)) * 0x100000001b3U;
+  }
+  return digest;
+}
+
 struct Choice {
   Options options;
   bool cancels = false;

@@ -34,15 +34,6 @@ inline std::span<const std::byte> bytes_of(const std::uint8_t* data, std::size_t
   return std::as_bytes(std::span(data, size));
 }
 
-/// A number that an input chooses with all of its bytes, the same with any C++ library: FNV-1a.
-inline std::uint64_t digest_of(std::span<const std::byte> input) {
-  std::uint64_t digest = 0xcbf29ce484222325U;
-  for (const std::byte byte : input) {
-    digest = (digest ^ static_cast<std::uint8_t>(byte)) * 0x100000001b3U;
-  }
-  return digest;
-}
-
 /// Every place that a message names ("at offset 0x...") is in the input, or right behind it. The
 /// input begins at `origin`.
 inline bool offsets_are_inside(const std::string& message, std::uint64_t size,

@@ -63,8 +63,16 @@ void ReadAhead::run() {
 }
 
 void ReadAhead::start() {
+  if (source_->may_wait() || chunks_ < kChunksWithoutThread) return;
+  if constexpr (kFuzzing) {
+    // An input that finds something is to do so each time: as if the thread was always ahead. To
+    // make one took a fifth of an input's time.
+    is_reading_ = true;
+    result_ = read();
+    done_.release();
+    return;
+  }
   if (!thread_.joinable()) {
-    if (source_->may_wait() || chunks_ < kChunksWithoutThread) return;
     const SignalsBlocked blocked;
     try {
       thread_ = std::thread([this] { run(); });
@@ -74,11 +82,6 @@ void ReadAhead::start() {
   }
   is_reading_ = true;
   wanted_.release();
-  if constexpr (kFuzzing) {
-    // An input that finds something is to do so each time: the thread is always ahead.
-    done_.acquire();
-    done_.release();
-  }
 }
 
 Expected<void> ReadAhead::collect() {
