@@ -49,8 +49,8 @@ check-clang: ## the same, built with clang
 	$(call test,clang)
 
 .PHONY: sanitize
-sanitize: ## the same, under the address and undefined behaviour sanitizers
-	@scripts/setup sanitize
+sanitize: ## the same with clang, under the address and undefined behaviour sanitizers
+	@scripts/setup clang
 	$(call test,asan)
 
 .PHONY: lint
@@ -65,8 +65,8 @@ verify: ## check, kernelshark, litmus, oss-fuzz, and guests of four architecture
 	@scripts/verify $(if $(ARCH),--arch $(ARCH)) $(if $(STAGE),--stage $(STAGE))
 
 .PHONY: ci
-ci: ## lint, sanitize, check-clang, a short fuzz and verify, up to the first that fails
-	@for stage in lint sanitize check-clang 'fuzz MINUTES=0.2' verify; do \
+ci: ## lint, sanitize, a short fuzz and verify, up to the first that fails
+	@for stage in lint sanitize 'fuzz MINUTES=0.2' verify; do \
 	  echo "== $$stage"; start=$$(date +%s); \
 	  $(MAKE) --no-print-directory $$stage && result=passed || result=FAILED; \
 	  echo "== $$stage $$result after $$(($$(date +%s) - start)) s"; \
