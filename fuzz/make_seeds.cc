@@ -340,6 +340,24 @@ std::vector<Bytes> cut_samples(ByteOrder order) {
   return streams;
 }
 
+/// A file with a sample whose call chain has so many entries that their bytes are, in 64 bits,
+/// those of the one that is there.
+Bytes too_long_call_chain(ByteOrder order) {
+  constexpr std::uint64_t kEntry = 0x7c7c7c7c7c7c7c7c;
+  auto attr = testing::tracepoint(testing::kPing, {1}, "test:ping");
+  attr.sample_type |= perfdata::kSampleCallchain;
+  auto sample = testing::ping(order, {1, 100, 0});
+  sample.callchain = {kEntry};
+  PerfDataBuilder builder(order);
+  builder.set_tracing(cut(testing::kernel(order))).add_attr(attr).add_sample(0, sample);
+  Bytes file = builder.build();
+  const Bytes chain = ByteWriter(order).u64(1).u64(kEntry).take();
+  const auto found = std::search(file.begin(), file.end(), chain.begin(), chain.end());
+  if (found == file.end()) throw std::runtime_error("a recording has no call chain");
+  return testing::with_number(file, static_cast<std::size_t>(found - file.begin()),
+                              1 + (std::uint64_t{1} << 61U), order);
+}
+
 /// What the reader refuses of a trace.dat: pages of a few bytes, pages at no multiple of their
 /// size, a CPU that is there twice, and a section so large that the next one would be itself.
 void add_refused_outputs(Seeds& seeds, const Bytes& file, const tracedat::Contents& contents) {
@@ -614,6 +632,7 @@ void make_seeds(const fs::path& golden, const fs::path& out) {
       add_unusual(seeds, builder.build_stream(), true);
     }
     for (const auto& file : rare_files(order)) add_unusual(seeds, file, false);
+    add_unusual(seeds, too_long_call_chain(order), false);
     for (const auto& stream : cut_samples(order)) add_unusual(seeds, stream, true);
     add_folders(seeds, order);
     add_auxtrace(seeds, order);
