@@ -50,7 +50,7 @@ check-clang: ## the same, built with clang
 
 .PHONY: sanitize
 sanitize: ## the same with clang, under the address and undefined behaviour sanitizers
-	@scripts/setup clang
+	@scripts/setup sanitize
 	$(call test,asan)
 
 .PHONY: lint
